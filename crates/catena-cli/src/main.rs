@@ -1,0 +1,2 @@
+//! The catena command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! From one TOML file to agents: parse, check, build.

@@ -1,0 +1,1 @@
+//! Messages, tools, models, middleware, the chain, the loop and the journal of catena.

@@ -1,0 +1,1 @@
+//! The one attribute of catena: #[middleware].

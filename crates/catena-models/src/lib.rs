@@ -1,0 +1,1 @@
+//! Models for catena: providers, the scripted model, the local model.

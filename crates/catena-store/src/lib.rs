@@ -1,0 +1,1 @@
+//! Where catena keeps threads: SQLite.

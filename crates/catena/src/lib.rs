@@ -1,0 +1,1 @@
+//! An agent runtime whose every behaviour is middleware.

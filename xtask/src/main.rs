@@ -1,0 +1,2 @@
+//! Tasks for contributors.
+fn main() {}
