@@ -74,7 +74,7 @@ pub(crate) fn decode(thread: &ThreadId, position: u64, json: &str) -> Result<Arc
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use catena_core::record::Scope;
+    use catena_core::state::Scope;
     use serde_json::Value;
 
     use super::*;
