@@ -61,8 +61,8 @@ pub(crate) struct AgentShared {
 
 impl Agent {
     /// An agent of this model, with nothing else in it yet.
-    pub fn builder(model: impl Into<Arc<dyn Model>>) -> AgentBuilder {
-        AgentBuilder::new(model.into())
+    pub fn builder(model: impl Model) -> AgentBuilder {
+        AgentBuilder::new(Arc::new(model))
     }
 
     /// Its name.

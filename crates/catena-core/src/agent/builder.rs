@@ -92,8 +92,8 @@ impl AgentBuilder {
     }
 
     /// Another model that middlewares may ask, by name.
-    pub fn named_model(mut self, name: impl Into<String>, model: Arc<dyn Model>) -> Self {
-        self.models.insert(name.into(), model);
+    pub fn named_model(mut self, name: impl Into<String>, model: impl Model) -> Self {
+        self.models.insert(name.into(), Arc::new(model));
         self
     }
 
@@ -122,8 +122,8 @@ impl AgentBuilder {
     }
 
     /// Where its threads are kept. Default: in memory, as long as the agent lives.
-    pub fn store(mut self, store: Arc<dyn Checkpointer>) -> Self {
-        self.store = Some(store);
+    pub fn store(mut self, store: impl Checkpointer) -> Self {
+        self.store = Some(Arc::new(store));
         self
     }
 
