@@ -7,12 +7,17 @@ use crate::command::{self, Finished};
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 
-/// The package, and its program.
+/// The program's name.
 const CONFORMANCE: &str = "catena-conformance";
 
 /// Whether the workspace has the program.
 pub(crate) fn exists(workspace: &Workspace) -> bool {
-    workspace.package(CONFORMANCE).is_some()
+    let mut packages = workspace.packages.iter();
+    packages.any(|package| {
+        package
+            .targets("bin")
+            .any(|program| program.name == CONFORMANCE)
+    })
 }
 
 /// Plays the scenarios of `dir`, or the ones in the repository. The program's last line is ours, `N passed, N failed`, and so is its exit
@@ -23,7 +28,7 @@ pub(crate) fn exists(workspace: &Workspace) -> bool {
 pub(crate) fn run(workspace: &Workspace, dir: Option<&str>) -> Result<ExitCode> {
     if !exists(workspace) {
         return Err(Error::new(format!(
-            "there is no crate {CONFORMANCE} in this workspace"
+            "no package of this workspace has a program {CONFORMANCE}"
         )));
     }
     let finished = with(workspace, &Artifacts::build(workspace)?, dir)?;
