@@ -31,7 +31,7 @@ pub(crate) struct Source {
     pub(crate) test_modules: Vec<String>,
     /// What must not be there: line and reason.
     pub(crate) offences: Vec<(usize, String)>,
-    /// Whether the file implements the `Middleware` trait for something.
+    /// Whether the file implements the `Middleware` trait for something, and not only in its tests.
     pub(crate) implements_middleware: bool,
 }
 

@@ -16,25 +16,31 @@ use crate::workspace::{files_under, relative};
 /// # Errors
 /// If a file cannot be read, or a middleware has no doc.
 pub(super) fn pages(source: &Path, docs: &Path) -> Result<Vec<Page>> {
-    let files = files_under(source)?;
     let mut read = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|ext| ext == "rs"))
-    {
-        read.push((file.with_extension(""), Source::read(file)?));
+    for file in files_under(source)? {
+        if file.extension().is_some_and(|ext| ext == "rs") {
+            let module = Source::read(&file)?;
+            read.push((file, module));
+        }
     }
+    let for_tests: Vec<PathBuf> = read
+        .iter()
+        .flat_map(|(file, module)| module.test_paths(file))
+        .collect();
+    read.retain(|(file, _)| !for_tests.iter().any(|test| file.starts_with(test)));
+
     let mut index: Vec<(String, String)> = Vec::new();
     let mut pages = Vec::new();
-    for (home, module) in read
-        .iter()
-        .filter(|(home, _)| home.parent() == Some(source))
-    {
-        let mut parts = read.iter().filter(|(part, _)| part.starts_with(home));
-        if !parts.any(|(_, part)| part.implements_middleware) {
+    for (file, module) in &read {
+        let home = file.with_extension("");
+        let is_top = file.parent() == Some(source) && !home.ends_with("lib");
+        let mut parts = read
+            .iter()
+            .filter(|(part, _)| part == file || part.starts_with(&home));
+        if !is_top || !parts.any(|(_, part)| part.implements_middleware) {
             continue;
         }
-        let name = relative(source, home);
+        let name = relative(source, &home);
         if module.doc.is_empty() {
             return Err(Error::new(format!(
                 "the middleware {name} has no module doc: it is the users' page"

@@ -108,7 +108,8 @@ impl Walk {
         if UNFINISHED.contains(&text.as_str()) && next_is(tokens, '!') {
             self.offend(line, &format!("`{text}!` is not finished code"));
         }
-        if text == "for" && item.last_word == "Middleware" {
+        let in_test = self.in_test || item.only_for_tests;
+        if text == "for" && item.last_word == "Middleware" && !in_test {
             self.source.implements_middleware = true;
         }
         if matches!(text.as_str(), "fn" | "mod")
