@@ -38,7 +38,7 @@ mod progress;
 mod provision;
 mod python;
 mod tail;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 use std::path::PathBuf;

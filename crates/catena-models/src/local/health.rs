@@ -61,7 +61,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_closes_without_an_answer_is_not_healthy() {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .unwrap();
         let port = listener.local_addr().unwrap().port();
         let close = async { drop(listener.accept().await.unwrap()) };
         let (healthy, ()) = tokio::join!(is_healthy(port), close);

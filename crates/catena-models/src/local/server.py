@@ -59,7 +59,10 @@ def main():
     params.cors_origins = ""  # The default lets any web page read the answers.
     params.ui = False
     params.endpoint_slots = False  # It shows the prompts being worked on.
-    server = xllamacpp.Server(params)
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError:
+        sys.exit("the engine could not load " + options.model)  # It has said why; a traceback would push that out of sight.
 
     with os.fdopen(announce, "w") as out:
         print("listening", server.listening_address, file=out)
