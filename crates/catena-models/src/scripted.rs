@@ -14,7 +14,7 @@
 //! // There is no tool `add`, which the model is told; then it answers.
 //! assert_eq!(agent.run("1 + 2?").await?.text(), "Three.");
 //! assert_eq!(model.requests().len(), 2);
-//! # catena_core::Result::Ok(()) }).unwrap();
+//! # Ok::<(), catena_core::Error>(()) }).unwrap();
 //! ```
 
 mod reply;
