@@ -135,10 +135,10 @@ mod tests {
 
     #[test]
     fn texts_inside_arguments_are_written_out_at_any_depth() {
-        let args = json!({"a": {"repeat": "x", "times": 2}, "b": [{"c": {"repeat": "y", "times": 3}}], "d": {"repeat": "z"}});
+        let args = json!({"a": {"repeat": "x", "times": 2}, "b": [{"c": {"repeat": "y", "times": 3}}], "d": {"repeat": "z"}, "e": {"repeat": "z", "times": 1, "sep": ""}});
         assert_eq!(
             expand(&args),
-            json!({"a": "xx", "b": [{"c": "yyy"}], "d": {"repeat": "z"}})
+            json!({"a": "xx", "b": [{"c": "yyy"}], "d": {"repeat": "z"}, "e": {"repeat": "z", "times": 1, "sep": ""}})
         );
     }
 }

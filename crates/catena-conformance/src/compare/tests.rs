@@ -518,6 +518,11 @@ fn optional_results_may_be_missing_from_an_unordered_run() {
         ),
         Ok(())
     );
+    let other = json!([{"role": "tool", "optional": true}, {"role": "tool", "tool_call_id": "c1"}]);
+    assert_eq!(
+        messages(other, &[result("c9", "")], ResultsOrder::Any),
+        fails_at("[1]")
+    );
 }
 
 #[test]
