@@ -94,12 +94,9 @@ impl LocalModel {
 
     /// What to hand to the server, all of it checked.
     async fn launch_spec(&self) -> Result<launch::Spec, LocalError> {
-        let marker = self
-            .complete_marker()
-            .await
-            .ok_or_else(|| LocalError::NotProvisioned {
-                dir: self.layout.root().to_path_buf(),
-            })?;
+        let marker = self.complete_marker().await.ok_or_else(|| LocalError::NotProvisioned {
+            dir: self.layout.root().to_path_buf(),
+        })?;
         let weights = match &self.options.gguf {
             Some(path) => launch::checked_gguf(path).await?,
             None => marker.weights(&self.layout).unwrap_or_else(PathBuf::new),
@@ -107,10 +104,7 @@ impl LocalModel {
         Ok(launch::Spec {
             weights,
             context: self.options.context,
-            threads: self
-                .options
-                .threads
-                .unwrap_or_else(options::default_threads),
+            threads: self.options.threads.unwrap_or_else(options::default_threads),
             limit: self.options.start_limit,
         })
     }

@@ -44,8 +44,7 @@ impl LocalModel {
     /// Dropping the future kills the server.
     pub async fn start(&self) -> Result<LocalServer, LocalError> {
         let spec = self.launch_spec().await?;
-        let mut starting =
-            launch::spawn(&self.layout, &spec, Bond::Attached, Stdio::piped()).await?;
+        let mut starting = launch::spawn(&self.layout, &spec, Bond::Attached, Stdio::piped()).await?;
         let stderr = Arc::new(Mutex::new(Tail::default()));
         let mut reader = JoinSet::new();
         let (pipe, tail) = (starting.child.stderr.take(), Arc::clone(&stderr));

@@ -12,11 +12,7 @@ use super::LocalError;
 /// # Errors
 /// `no_data_dir` if none of the three variables helps.
 pub fn data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, LocalError> {
-    let path = |name| {
-        env(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let path = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = path("CATENA_HOME") {
         return Ok(home);
     }
@@ -43,11 +39,7 @@ mod tests {
 
     #[test]
     fn catena_home_wins_over_the_other_two() {
-        let vars = [
-            ("CATENA_HOME", "/c"),
-            ("XDG_DATA_HOME", "/x"),
-            ("HOME", "/h"),
-        ];
+        let vars = [("CATENA_HOME", "/c"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
         assert_eq!(resolve(&vars).unwrap(), PathBuf::from("/c"));
     }
 

@@ -115,8 +115,7 @@ impl LocalModel {
             .map_err(LocalError::io("create", &log))?
             .into_std()
             .await;
-        let mut starting =
-            launch::spawn(&self.layout, &spec, Bond::Detachable, Stdio::from(file)).await?;
+        let mut starting = launch::spawn(&self.layout, &spec, Bond::Detachable, Stdio::from(file)).await?;
         let outcome = self.detach(&mut starting, spec).await;
         if outcome.is_err() {
             // Closing its input ends the server, but only once it is done loading; a start that failed has no time for that.
@@ -126,18 +125,8 @@ impl LocalModel {
     }
 
     /// Waits for the server, writes its state and lets it go.
-    async fn detach(
-        &self,
-        starting: &mut launch::Starting,
-        spec: Spec,
-    ) -> Result<ServerState, LocalError> {
-        let last_words = async || {
-            Tail::of(
-                &tokio::fs::read_to_string(self.layout.log())
-                    .await
-                    .unwrap_or_default(),
-            )
-        };
+    async fn detach(&self, starting: &mut launch::Starting, spec: Spec) -> Result<ServerState, LocalError> {
+        let last_words = async || Tail::of(&tokio::fs::read_to_string(self.layout.log()).await.unwrap_or_default());
         let exited = async |status| LocalError::ExitedEarly {
             status: launch::exit_words(status),
             tail: last_words().await.to_string(),
@@ -156,8 +145,7 @@ impl LocalModel {
             }
         };
         let pid = starting.child.id();
-        let (Some(pid), Some(started)) = (pid, process::started(pid.unwrap_or_default()).await)
-        else {
+        let (Some(pid), Some(started)) = (pid, process::started(pid.unwrap_or_default()).await) else {
             return Err(exited(None).await);
         };
         let state = ServerState {
@@ -168,8 +156,7 @@ impl LocalModel {
             weights: spec.weights,
         };
         let path = self.layout.state();
-        let text = serde_json::to_vec_pretty(&state)
-            .map_err(|error| LocalError::io("write", &path)(error.into()))?;
+        let text = serde_json::to_vec_pretty(&state).map_err(|error| LocalError::io("write", &path)(error.into()))?;
         files::write_atomically(&path, &text).await?;
         let released = match starting.stdin.as_mut() {
             Some(stdin) => stdin.write_all(b"detach\n").await,
@@ -228,9 +215,7 @@ impl LocalModel {
         let _lock = self.server_lock().await?;
         let outcome = match self.status().await? {
             DetachedStatus::Stopped | DetachedStatus::Stale => DetachedStop::NotRunning,
-            DetachedStatus::Unresponsive(state) | DetachedStatus::Running(state) => {
-                end(&state, patience).await?
-            }
+            DetachedStatus::Unresponsive(state) | DetachedStatus::Running(state) => end(&state, patience).await?,
         };
         files::remove(&self.layout.state()).await?;
         Ok(outcome)

@@ -22,9 +22,7 @@ pub enum LocalError {
     )]
     NoDataDir,
     /// No Python was found under any of the names tried.
-    #[error(
-        "no python found (tried {tried}); the local model needs Python 3.10 or newer: {GET_PYTHON}"
-    )]
+    #[error("no python found (tried {tried}); the local model needs Python 3.10 or newer: {GET_PYTHON}")]
     PythonMissing {
         /// The names, separated by commas.
         tried: String,
@@ -131,9 +129,7 @@ pub enum LocalError {
         dir: PathBuf,
     },
     /// The server ended before it was healthy.
-    #[error(
-        "the local model's server ended while starting ({status}); its output ended with:\n{tail}"
-    )]
+    #[error("the local model's server ended while starting ({status}); its output ended with:\n{tail}")]
     ExitedEarly {
         /// How it ended.
         status: String,
@@ -147,9 +143,7 @@ pub enum LocalError {
         line: String,
     },
     /// A detached server is there but answers nothing.
-    #[error(
-        "a detached server (process {pid}) is running but does not answer on port {port}; stop it first"
-    )]
+    #[error("a detached server (process {pid}) is running but does not answer on port {port}; stop it first")]
     Unresponsive {
         /// Its process.
         pid: u32,
@@ -190,10 +184,7 @@ impl LocalError {
     }
 
     /// Wraps a failed system call; a full disk is told apart, since its remedy differs.
-    pub(super) fn io(
-        what: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull {

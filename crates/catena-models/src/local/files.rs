@@ -27,9 +27,7 @@ pub(super) async fn write_atomically(path: &Path, content: &[u8]) -> Result<(), 
 /// Removes a file; one that is not there is removed already.
 pub(super) async fn remove(path: &Path) -> Result<(), LocalError> {
     match tokio::fs::remove_file(path).await {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(LocalError::io("remove", path)(error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LocalError::io("remove", path)(error)),
         _ => Ok(()),
     }
 }

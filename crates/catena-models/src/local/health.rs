@@ -25,10 +25,7 @@ async fn status(port: u16) -> std::io::Result<Option<u16>> {
         .write_all(b"GET /health HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
         .await?;
     let mut answer = Vec::with_capacity(ANSWER_BYTES);
-    while answer.len() < ANSWER_BYTES
-        && !answer.contains(&b'\n')
-        && stream.read_buf(&mut answer).await? > 0
-    {}
+    while answer.len() < ANSWER_BYTES && !answer.contains(&b'\n') && stream.read_buf(&mut answer).await? > 0 {}
     Ok(status_code(&answer))
 }
 
@@ -36,9 +33,7 @@ async fn status(port: u16) -> std::io::Result<Option<u16>> {
 fn status_code(answer: &[u8]) -> Option<u16> {
     let line = answer.split(|byte| *byte == b'\n').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
-    words
-        .next()
-        .filter(|version| version.starts_with("HTTP/"))?;
+    words.next().filter(|version| version.starts_with("HTTP/"))?;
     words.next()?.parse().ok()
 }
 
@@ -50,10 +45,7 @@ mod tests {
     #[test]
     fn only_a_status_line_has_a_code() {
         assert_eq!(status_code(b"HTTP/1.1 200 OK\r\nServer: x\r\n"), Some(200));
-        assert_eq!(
-            status_code(b"HTTP/1.0 503 Service Unavailable\r\n"),
-            Some(503)
-        );
+        assert_eq!(status_code(b"HTTP/1.0 503 Service Unavailable\r\n"), Some(503));
         for answer in ["", "SSH-2.0-x 200", "HTTP/1.1", "HTTP/1.1 many"] {
             assert_eq!(status_code(answer.as_bytes()), None, "{answer}");
         }
@@ -61,9 +53,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_closes_without_an_answer_is_not_healthy() {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .await
-            .unwrap();
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let close = async { drop(listener.accept().await.unwrap()) };
         let (healthy, ()) = tokio::join!(is_healthy(port), close);

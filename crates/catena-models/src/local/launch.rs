@@ -86,30 +86,22 @@ pub(super) async fn checked_gguf(path: &Path) -> Result<PathBuf, LocalError> {
         why,
         source,
     };
-    let mut file = tokio::fs::File::open(path)
-        .await
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => bad("there is no such file", Some(error)),
-            _ => bad("it cannot be read", Some(error)),
-        })?;
+    let mut file = tokio::fs::File::open(path).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => bad("there is no such file", Some(error)),
+        _ => bad("it cannot be read", Some(error)),
+    })?;
     let mut magic = [0; 4];
     match file.read_exact(&mut magic).await {
-        Ok(_) if magic == GGUF_MAGIC => std::path::absolute(path)
-            .map_err(|error| bad("its path cannot be resolved", Some(error))),
-        Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
-            Err(bad("it cannot be read", Some(error)))
+        Ok(_) if magic == GGUF_MAGIC => {
+            std::path::absolute(path).map_err(|error| bad("its path cannot be resolved", Some(error)))
         }
+        Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Err(bad("it cannot be read", Some(error))),
         _ => Err(bad("it is not a GGUF file", None)),
     }
 }
 
 /// Starts the server. In a process group of its own: an interrupt typed at catena's terminal stops a turn, not the model.
-pub(super) async fn spawn(
-    layout: &Layout,
-    spec: &Spec,
-    bond: Bond,
-    stderr: Stdio,
-) -> Result<Starting, LocalError> {
+pub(super) async fn spawn(layout: &Layout, spec: &Spec, bond: Bond, stderr: Stdio) -> Result<Starting, LocalError> {
     let script = layout.script();
     files::write_atomically(&script, SCRIPT.as_bytes()).await?;
     let python = layout.python();
@@ -161,9 +153,7 @@ impl Starting {
                 Ok(None) if health::is_healthy(port).await => return Ok(port),
                 Ok(None) => sleep(ASK_EVERY).await,
                 Err(error) => {
-                    return Err(NotReady::Failed(LocalError::io("wait for", "server.py")(
-                        error,
-                    )));
+                    return Err(NotReady::Failed(LocalError::io("wait for", "server.py")(error)));
                 }
             }
         }
@@ -175,28 +165,21 @@ impl Starting {
             let read = BufReader::new(stdout.take(ANNOUNCEMENT_BYTES))
                 .read_until(b'\n', &mut line)
                 .await;
-            read.map_err(|error| {
-                NotReady::Failed(LocalError::io("read from", "server.py")(error))
-            })?;
+            read.map_err(|error| NotReady::Failed(LocalError::io("read from", "server.py")(error)))?;
         }
         if line.is_empty() {
             let exit = timeout(EXIT_LIMIT, self.child.wait()).await;
             return Err(NotReady::Exited(exit.ok().and_then(Result::ok)));
         }
         let line = clean(&String::from_utf8_lossy(&line));
-        let port = line
-            .strip_prefix(ANNOUNCEMENT)
-            .and_then(|port| port.parse().ok());
+        let port = line.strip_prefix(ANNOUNCEMENT).and_then(|port| port.parse().ok());
         port.ok_or(NotReady::Failed(LocalError::BadAnnouncement { line }))
     }
 }
 
 /// An exit status in words.
 pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
-    status.map_or_else(
-        || "closed its output".to_owned(),
-        |status| status.to_string(),
-    )
+    status.map_or_else(|| "closed its output".to_owned(), |status| status.to_string())
 }
 
 /// The address clients are given.

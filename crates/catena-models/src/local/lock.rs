@@ -77,11 +77,9 @@ mod tests {
     async fn a_taken_lock_is_waited_for_up_to_the_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
-        let held = FileLock::acquire(&path, "waiting", Duration::ZERO, || {
-            panic!("nobody holds it")
-        })
-        .await
-        .unwrap();
+        let held = FileLock::acquire(&path, "waiting", Duration::ZERO, || panic!("nobody holds it"))
+            .await
+            .unwrap();
         let mut told = 0;
         let error = FileLock::acquire(&path, "waiting", Duration::from_secs(5), || told += 1)
             .await

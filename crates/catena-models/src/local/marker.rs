@@ -32,8 +32,7 @@ impl Marker {
 
     pub(super) async fn write(&self, layout: &Layout) -> Result<(), LocalError> {
         let path = layout.marker();
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| LocalError::io("write", &path)(error.into()))?;
+        let text = serde_json::to_vec_pretty(self).map_err(|error| LocalError::io("write", &path)(error.into()))?;
         files::write_atomically(&path, &text).await
     }
 
@@ -50,10 +49,10 @@ impl Marker {
         if !required.contains(&super::pins::WEIGHTS) {
             return true;
         }
-        let inside = self.weights.as_ref().is_some_and(|path| {
-            path.components()
-                .all(|part| matches!(part, Component::Normal(_)))
-        });
+        let inside = self
+            .weights
+            .as_ref()
+            .is_some_and(|path| path.components().all(|part| matches!(part, Component::Normal(_))));
         match self.weights(layout) {
             Some(path) => inside && exists(&path).await,
             None => false,

