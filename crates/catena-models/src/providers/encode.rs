@@ -2,13 +2,15 @@
 
 mod message;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use catena_core::message::Message;
 use catena_core::model::{ModelError, ModelErrorKind, ModelProfile, ModelRequest, NativeOutput, ToolChoice};
 use catena_core::output::{OutputFormat, OutputStrategy};
 use catena_core::tool::ToolSpec;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{Origin, ToolChoice as RigChoice, ToolName};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::native::Native;
 
@@ -20,7 +22,7 @@ pub(super) struct Encoder<'a> {
     pub(super) native: Native,
     pub(super) profile: &'a ModelProfile,
     pub(super) origin: Origin,
-    pub(super) extra: &'a std::collections::BTreeMap<String, Value>,
+    pub(super) extra: &'a BTreeMap<String, Value>,
     pub(super) prefill: bool,
     pub(super) forces_one_tool: bool,
     /// Thoughts are bound to the prompt they were thought under, and this request cannot say which that was.
@@ -43,11 +45,10 @@ impl Encoder<'_> {
         out.temperature = request.settings.temperature;
         out.max_tokens = request.settings.max_tokens;
         let (tools, native) = self.tools(request)?;
-        out.tool_choice = match tools.is_empty() && native.is_empty() {
-            true => None,
-            false => self.choice(&request.tool_choice)?,
+        (out.tools, out.tool_choice) = match tools.is_empty() && native.is_empty() {
+            true => self.stand_ins(request)?,
+            false => (tools, self.choice(&request.tool_choice)?),
         };
-        out.tools = tools;
         out.output_schema = self.schema(request.output.as_ref())?;
         out.additional_params = self.params(request, native);
         Ok(out)
@@ -78,6 +79,17 @@ impl Encoder<'_> {
             }
         }
         Ok((tools, native))
+    }
+
+    /// Anthropic refuses calls in a history whose tools are not declared, so a request without tools declares them and forbids their use.
+    fn stand_ins(&self, request: &ModelRequest) -> Result<(Vec<ToolDefinition>, Option<RigChoice>), ModelError> {
+        let called: BTreeSet<&str> = request.messages.iter().flat_map(|message| message.calls()).map(|call| &*call.name).collect();
+        if self.native != Native::Messages || called.is_empty() {
+            return Ok((Vec::new(), None));
+        }
+        let named = called.into_iter().map(|tool| if tool.is_empty() { UNNAMED } else { tool });
+        let tools = named.map(|tool| Ok(ToolDefinition::new(name(tool)?, "Not available now.", json!({"type": "object"}))));
+        Ok((tools.collect::<Result<_, ModelError>>()?, Some(RigChoice::None)))
     }
 
     fn native_tool<'s>(&self, spec: &'s ToolSpec) -> Option<&'s Value> {

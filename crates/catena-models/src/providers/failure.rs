@@ -86,10 +86,9 @@ fn transport(error: &http_client::Error) -> ModelError {
 /// An answer that is an error, as HTTP status or as an event in a stream.
 fn answered(response: &ProviderResponseError) -> ModelError {
     let body = serde_json::from_str::<Value>(&response.body).unwrap_or(Value::Null);
-    let error = match &body["error"] {
-        Value::Null => &body,
-        error => error,
-    };
+    // OpenAI's Responses puts the error into the response that failed.
+    let places = [&body["error"], &body["response"]["error"]];
+    let error = places.into_iter().find(|error| !error.is_null()).unwrap_or(&body);
     let message = words(error).unwrap_or_else(|| response.body.trim().to_owned());
     let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 400);
     let mut out = match status {

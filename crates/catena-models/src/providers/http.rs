@@ -6,6 +6,7 @@
 
 mod body;
 mod error;
+mod mend;
 mod sse;
 
 pub(super) use error::TransportError;

@@ -1,5 +1,7 @@
 //! One of rig's wires, behind one type.
 
+mod faithful;
+
 use catena_core::model::ModelError;
 use rig_core::completion::{CompletionRequest, ReplayTarget};
 use rig_core::driver;
@@ -15,6 +17,7 @@ use rig_core::providers::openai::wire::{Auth, Chat, Dialect, OPENAI, OpenAIConfi
 use rig_core::streaming::Streamed;
 use rig_core::wire::Secret;
 
+use self::faithful::Faithful;
 use super::dialect::{Format, Known};
 use super::failure;
 use super::http::Http;
@@ -24,20 +27,20 @@ const ANTHROPIC_MAX_TOKENS: u64 = 8_192;
 
 #[derive(Clone)]
 pub(super) enum Wire {
-    Chat(Chat),
-    Responses(Responses),
-    Messages(Messages),
-    Gemini(GenerateContent),
-    Ollama(ollama::Chat),
+    Chat(Faithful<Chat>),
+    Responses(Faithful<Responses>),
+    Messages(Faithful<Messages>),
+    Gemini(Faithful<GenerateContent>),
+    Ollama(Faithful<ollama::Chat>),
 }
 
 impl Wire {
     pub(super) fn new(row: &'static Known, model: &str, base_url: &str, key: Secret, http: &Http) -> Self {
         match row.format {
-            Format::Chat(dialect) => Self::Chat(chat(row, dialect, base_url, key).chat(model)),
+            Format::Chat(dialect) => Self::Chat(Faithful(chat(row, dialect, base_url, key).chat(model))),
             Format::Responses => {
                 let base = ends_without(base_url, "/responses");
-                Self::Responses(Responses::new(OpenAIConfig::with_key(&OPENAI, key).with_base_url(base), model))
+                Self::Responses(Faithful(Responses::new(OpenAIConfig::with_key(&OPENAI, key).with_base_url(base), model)))
             }
             Format::Messages => {
                 let config = AnthropicConfig::new(key).with_base_url(base_url);
@@ -49,15 +52,15 @@ impl Wire {
                 if Some(base_url.trim_end_matches('/')) != row.base_url {
                     wire = wire.with_tool_input_streaming(ToolInputStreaming::Off);
                 }
-                Self::Messages(wire)
+                Self::Messages(Faithful(wire))
             }
             Format::Gemini => {
                 let base = ends_without(base_url, "/v1beta");
-                Self::Gemini(GeminiConfig::new(key).with_base_url(base).connect(http.clone()).completion(model).wire)
+                Self::Gemini(Faithful(GeminiConfig::new(key).with_base_url(base).connect(http.clone()).completion(model).wire))
             }
             Format::Ollama => {
                 let base = ends_without(&ends_without(base_url, "/v1"), "/api");
-                Self::Ollama(ollama::Chat::new(OllamaConfig::new().with_base_url(base).with_api_key(key), model))
+                Self::Ollama(Faithful(ollama::Chat::new(OllamaConfig::new().with_base_url(base).with_api_key(key), model)))
             }
         }
     }

@@ -11,6 +11,7 @@ use rig_core::http_client::{self, BoxedStream};
 use serde_json::Value;
 
 use super::error::TransportError;
+use super::mend::Mender;
 
 /// An answer's images may come in one event; nothing else is near this.
 const MAX_EVENT: usize = 64 * 1024 * 1024;
@@ -45,7 +46,7 @@ impl Tap {
 
 /// A body of events, each of them written as rig expects it; the last one counts even without its blank line, if it is whole.
 pub(super) fn reframed(body: BoxedStream, tap: Option<Tap>) -> BoxedStream {
-    let state = Some((body, Reframer { framer: SseFramer::new(), tap }));
+    let state = Some((body, Reframer { framer: SseFramer::new(), tap, mender: Mender::default() }));
     Box::pin(stream::unfold(state, |state| async move {
         let (mut body, mut reframer) = state?;
         loop {
@@ -90,15 +91,17 @@ pub(super) fn as_one_event(body: BoxedStream, tap: Option<Tap>) -> BoxedStream {
 struct Reframer {
     framer: SseFramer,
     tap: Option<Tap>,
+    mender: Mender,
 }
 
 impl Reframer {
     fn push(&mut self, chunk: &[u8]) -> Bytes {
         let mut out = String::new();
-        for event in self.framer.push(chunk) {
+        for mut event in self.framer.push(chunk) {
             if let Some(tap) = &self.tap {
                 tap.look(&event.data);
             }
+            self.mender.mend(&mut event.data);
             write(&event, &mut out);
         }
         out.into()
@@ -141,7 +144,7 @@ mod tests {
     use super::*;
 
     fn framed(chunks: &[&[u8]]) -> String {
-        let mut reframer = Reframer { framer: SseFramer::new(), tap: None };
+        let mut reframer = Reframer { framer: SseFramer::new(), tap: None, mender: Mender::default() };
         let mut out = Vec::new();
         for chunk in chunks {
             out.extend_from_slice(&reframer.push(chunk));
