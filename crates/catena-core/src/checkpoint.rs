@@ -72,6 +72,42 @@ pub trait Checkpointer: Send + Sync + 'static {
     async fn delete(&self, thread: &ThreadId) -> Result<bool, StoreError>;
 }
 
+/// A shared store is a store.
+#[async_trait]
+impl<C: Checkpointer + ?Sized> Checkpointer for Arc<C> {
+    async fn acquire(&self, thread: &ThreadId, ttl: Duration) -> Result<Lease, StoreError> {
+        (**self).acquire(thread, ttl).await
+    }
+
+    async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<Wish, StoreError> {
+        (**self).renew(lease, ttl).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        (**self).release(lease).await
+    }
+
+    async fn request_cancel(&self, thread: &ThreadId) -> Result<bool, StoreError> {
+        (**self).request_cancel(thread).await
+    }
+
+    async fn append(&self, lease: &Lease, entries: &[Arc<Entry>]) -> Result<u64, StoreError> {
+        (**self).append(lease, entries).await
+    }
+
+    async fn load(&self, thread: &ThreadId, from: u64) -> Result<Vec<Arc<Entry>>, StoreError> {
+        (**self).load(thread, from).await
+    }
+
+    async fn list(&self, limit: usize) -> Result<Vec<ThreadInfo>, StoreError> {
+        (**self).list(limit).await
+    }
+
+    async fn delete(&self, thread: &ThreadId) -> Result<bool, StoreError> {
+        (**self).delete(thread).await
+    }
+}
+
 /// The right to write to a thread, until it is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {

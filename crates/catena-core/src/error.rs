@@ -74,7 +74,9 @@ pub enum Error {
     #[error("thread `{0}` has an active run; wait for it, cancel it, or ask for `enqueue`")]
     Busy(ThreadId),
     /// The thread waits for an answer.
-    #[error("thread `{thread}` waits for {open} answer(s); resume it, or start the run with `on_interrupt = \"cancel\"`")]
+    #[error(
+        "thread `{thread}` waits for {open} answer(s); resume it, or start the run with `on_interrupt = \"cancel\"`"
+    )]
     Interrupted {
         /// The thread.
         thread: ThreadId,
@@ -199,7 +201,10 @@ impl From<&Error> for ErrorReport {
 
 impl From<ErrorReport> for Error {
     fn from(report: ErrorReport) -> Self {
-        Self::Ended { kind: report.kind, message: report.message }
+        Self::Ended {
+            kind: report.kind,
+            message: report.message,
+        }
     }
 }
 
@@ -221,15 +226,27 @@ mod tests {
 
     #[test]
     fn a_middleware_error_keeps_the_kind_of_its_cause() {
-        let inner = Error::Ended { kind: "pii_detected".into(), message: "an email".into() };
-        let error = Error::Middleware { middleware: "pii".into(), hook: "before_agent", source: Box::new(inner) };
+        let inner = Error::Ended {
+            kind: "pii_detected".into(),
+            message: "an email".into(),
+        };
+        let error = Error::Middleware {
+            middleware: "pii".into(),
+            hook: "before_agent",
+            source: Box::new(inner),
+        };
         assert_eq!(error.kind(), "pii_detected");
-        assert_eq!(ErrorReport::from(&error).message, "middleware `pii` failed in before_agent: an email");
+        assert_eq!(
+            ErrorReport::from(&error).message,
+            "middleware `pii` failed in before_agent: an email"
+        );
     }
 
     #[test]
     fn build_errors_are_reported_together() {
-        let error = Error::Build { problems: vec!["one".into(), "two".into()] };
+        let error = Error::Build {
+            problems: vec!["one".into(), "two".into()],
+        };
         assert_eq!(error.to_string(), "the agent cannot be built: one; two");
     }
 }

@@ -26,7 +26,12 @@ impl InterruptRequest {
     /// Asks whether a call may run: approve, edit or reject.
     pub fn approval(description: impl Into<String>) -> Self {
         use DecisionKind::{Approve, Edit, Reject};
-        Self { description: description.into(), allowed: vec![Approve, Edit, Reject], payload: Value::Null, answer_schema: None }
+        Self {
+            description: description.into(),
+            allowed: vec![Approve, Edit, Reject],
+            payload: Value::Null,
+            answer_schema: None,
+        }
     }
 
     /// Asks something that only a person knows.
@@ -160,11 +165,22 @@ impl Pause {
     pub fn check(&self, decision: &Decision) -> Result<(), String> {
         let kind = decision.kind();
         if !self.request.allowed.contains(&kind) {
-            let allowed: Vec<_> = self.request.allowed.iter().map(|k| format!("{k:?}").to_lowercase()).collect();
-            return Err(format!("`{}` is not allowed here; allowed: {}", format!("{kind:?}").to_lowercase(), allowed.join(", ")));
+            let allowed: Vec<_> = self
+                .request
+                .allowed
+                .iter()
+                .map(|k| format!("{k:?}").to_lowercase())
+                .collect();
+            return Err(format!(
+                "`{}` is not allowed here; allowed: {}",
+                format!("{kind:?}").to_lowercase(),
+                allowed.join(", ")
+            ));
         }
         match decision {
-            Decision::Edit { input, .. } if !input.is_object() => Err("the edited input must be a JSON object".to_owned()),
+            Decision::Edit { input, .. } if !input.is_object() => {
+                Err("the edited input must be a JSON object".to_owned())
+            }
             Decision::Respond { value } => match &self.request.answer_schema {
                 Some(schema) => match jsonschema::validate(schema, value) {
                     Ok(()) => Ok(()),
@@ -199,7 +215,10 @@ mod tests {
         let pause = pause(InterruptRequest::approval("send?"));
         assert!(pause.check(&Decision::Approve).is_ok());
         let error = pause.check(&Decision::Respond { value: json!("x") }).unwrap_err();
-        assert!(error.contains("respond") && error.contains("approve, edit, reject"), "{error}");
+        assert!(
+            error.contains("respond") && error.contains("approve, edit, reject"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -212,6 +231,13 @@ mod tests {
     #[test]
     fn an_edit_is_an_object() {
         let pause = pause(InterruptRequest::approval("send?"));
-        assert!(pause.check(&Decision::Edit { name: None, input: json!([1]) }).is_err());
+        assert!(
+            pause
+                .check(&Decision::Edit {
+                    name: None,
+                    input: json!([1])
+                })
+                .is_err()
+        );
     }
 }

@@ -148,7 +148,13 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call as a model would make it; `input` should be a JSON object.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, input: Value) -> Self {
-        Self { id: id.into(), name: name.into(), input, invalid: None, signature: None }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            input,
+            invalid: None,
+            signature: None,
+        }
     }
 }
 
@@ -174,12 +180,20 @@ impl Message {
 
     /// A message from a person with several parts, such as a question and an image.
     pub fn user_parts(parts: Vec<Part>) -> Self {
-        Self::User(UserMessage { id: MessageId::fresh(), name: None, parts, written_by: None })
+        Self::User(UserMessage {
+            id: MessageId::fresh(),
+            name: None,
+            parts,
+            written_by: None,
+        })
     }
 
     /// Instructions inside the conversation.
     pub fn system(text: impl Into<String>) -> Self {
-        Self::System(SystemMessage { id: MessageId::fresh(), parts: vec![Part::text(text)] })
+        Self::System(SystemMessage {
+            id: MessageId::fresh(),
+            parts: vec![Part::text(text)],
+        })
     }
 
     /// A message from a model.

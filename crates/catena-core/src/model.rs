@@ -43,3 +43,19 @@ pub trait Model: Send + Sync + 'static {
     /// Dropping the future or the stream ends the call. A provider may have counted its tokens all the same.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 }
+
+/// A shared model is a model.
+#[async_trait]
+impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn profile(&self) -> &ModelProfile {
+        (**self).profile()
+    }
+
+    async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        (**self).stream(request).await
+    }
+}

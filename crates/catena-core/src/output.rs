@@ -37,8 +37,14 @@ impl OutputFormat {
 
     /// An object that fits `schema`. `name` is what the model knows it by.
     pub fn new(name: impl Into<String>, schema: Value) -> Self {
-        let spec = ToolSpec::new(name, "Give the final answer in this form.", schema).ends_run().read_only();
-        Self { spec: Arc::new(spec), strategy: OutputStrategy::Auto, corrections: Self::CORRECTIONS }
+        let spec = ToolSpec::new(name, "Give the final answer in this form.", schema)
+            .ends_run()
+            .read_only();
+        Self {
+            spec: Arc::new(spec),
+            strategy: OutputStrategy::Auto,
+            corrections: Self::CORRECTIONS,
+        }
     }
 
     /// An object of a Rust type.
@@ -64,8 +70,12 @@ impl OutputFormat {
     /// What does not fit, in words for the model.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
-        let inner = text.strip_prefix("```").and_then(|t| t.strip_suffix("```")).map_or(text, |t| t.strip_prefix("json").unwrap_or(t));
-        let value: Value = serde_json::from_str(inner.trim()).map_err(|e| format!("the answer is not valid JSON: {e}"))?;
+        let inner = text
+            .strip_prefix("```")
+            .and_then(|t| t.strip_suffix("```"))
+            .map_or(text, |t| t.strip_prefix("json").unwrap_or(t));
+        let value: Value =
+            serde_json::from_str(inner.trim()).map_err(|e| format!("the answer is not valid JSON: {e}"))?;
         self.check(&value)?;
         Ok(value)
     }
@@ -87,7 +97,10 @@ mod tests {
 
     #[test]
     fn reads_an_object_with_and_without_a_fence() {
-        let format = OutputFormat::new("n", json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}));
+        let format = OutputFormat::new(
+            "n",
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+        );
         assert_eq!(format.parse("{\"n\": 1}").unwrap(), json!({"n": 1}));
         assert_eq!(format.parse("```json\n{\"n\": 1}\n```").unwrap(), json!({"n": 1}));
         assert!(format.parse("{\"n\": \"one\"}").unwrap_err().contains("/n"));

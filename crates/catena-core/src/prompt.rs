@@ -27,7 +27,7 @@ pub enum Stability {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// The middleware that wrote it, or `agent`.
-    pub owner: String,
+    pub owner: Arc<str>,
     /// How long it stays the same.
     pub stability: Stability,
     /// The text as the model reads it; text from outside is fenced already.
@@ -37,21 +37,26 @@ pub struct Section {
 /// The system prompt of one model call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    sections: Vec<Section>,
+    // Shared until someone writes: a request is cloned for every attempt and before every hook.
+    sections: Arc<Vec<Section>>,
 }
 
 impl Prompt {
     /// Adds a section.
-    pub fn push(&mut self, owner: impl Into<String>, stability: Stability, text: impl PromptText) {
+    pub fn push(&mut self, owner: impl Into<Arc<str>>, stability: Stability, text: impl PromptText) {
         let text = text.into_text();
         if !text.is_empty() {
-            self.sections.push(Section { owner: owner.into(), stability, text: text.into() });
+            Arc::make_mut(&mut self.sections).push(Section {
+                owner: owner.into(),
+                stability,
+                text: text.into(),
+            });
         }
     }
 
     /// Adds sections made before.
     pub fn extend(&mut self, sections: impl IntoIterator<Item = Section>) {
-        self.sections.extend(sections);
+        Arc::make_mut(&mut self.sections).extend(sections);
     }
 
     /// The sections in the order in which they were added.
@@ -61,7 +66,12 @@ impl Prompt {
 
     /// Drops the sections that `keep` refuses.
     pub fn retain(&mut self, keep: impl FnMut(&Section) -> bool) {
-        self.sections.retain(keep);
+        Arc::make_mut(&mut self.sections).retain(keep);
+    }
+
+    /// Whether `other` is this very list, not only an equal one.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sections, &other.sections)
     }
 
     /// Whether there is nothing in it.
@@ -118,7 +128,11 @@ pub struct Fenced {
 impl Fenced {
     /// Fences `text` with `<tag>` and `</tag>`.
     pub fn new(tag: &'static str, text: impl Into<String>) -> Self {
-        Self { tag, attributes: Vec::new(), text: text.into() }
+        Self {
+            tag,
+            attributes: Vec::new(),
+            text: text.into(),
+        }
     }
 
     /// With an attribute on the opening tag; its value is escaped as well.
@@ -145,7 +159,10 @@ impl PromptText for Fenced {
     fn into_text(self) -> Cow<'static, str> {
         let mut out = format!("<{}", self.tag);
         for (name, value) in &self.attributes {
-            out.push_str(&format!(" {name}=\"{}\"", escape(value).replace('"', "&quot;").replace(['\n', '\r'], " ")));
+            out.push_str(&format!(
+                " {name}=\"{}\"",
+                escape(value).replace('"', "&quot;").replace(['\n', '\r'], " ")
+            ));
         }
         out.push_str(">\n");
         out.push_str(&escape(&self.text));

@@ -9,7 +9,8 @@ mod entry;
 mod thread;
 mod view;
 
-pub use counts::{CallRecord, CallStatus, Counts};
+pub use counts::{CallRecord, CallStatus, Counts, Internal, Totals};
 pub use entry::{EndReason, Entry, ModelStep, OutcomeRecord, RunKind, RunStart};
+pub(crate) use thread::{Approval, Last};
 pub use thread::{CallState, OpenCall, RunRecord, Thread};
-pub use view::Fold as SummaryFold;
+pub(crate) use view::fold_messages;

@@ -8,7 +8,7 @@ mod output;
 mod spec;
 
 pub use context::ToolContext;
-pub use function::{FnTool, IntoToolOutcome, json_tool, tool_fn};
+pub use function::{FnTool, IntoToolOutcome, Json, json_tool, tool_fn};
 pub use output::{ToolError, ToolOutcome, ToolOutput};
 pub use spec::{ToolClass, ToolSpec, Trust};
 

@@ -54,7 +54,14 @@ impl Checkpointer for MemoryCheckpointer {
         let mut threads = self.threads();
         let stored = threads.entry(thread.clone()).or_insert_with(|| {
             let now = Timestamp::now();
-            Stored { entries: Vec::new(), created: now, updated: now, token: 0, held: false, cancel: false }
+            Stored {
+                entries: Vec::new(),
+                created: now,
+                updated: now,
+                token: 0,
+                held: false,
+                cancel: false,
+            }
         });
         if stored.held {
             return Err(StoreError::Busy(thread.clone()));
@@ -62,11 +69,18 @@ impl Checkpointer for MemoryCheckpointer {
         stored.held = true;
         stored.cancel = false;
         stored.token += 1;
-        Ok(Lease { thread: thread.clone(), token: stored.token, length: stored.entries.len() as u64 })
+        Ok(Lease {
+            thread: thread.clone(),
+            token: stored.token,
+            length: stored.entries.len() as u64,
+        })
     }
 
     async fn renew(&self, lease: &Lease, _ttl: Duration) -> Result<Wish, StoreError> {
-        self.held(lease, |stored| if stored.cancel { Wish::Cancel } else { Wish::Continue })
+        self.held(
+            lease,
+            |stored| if stored.cancel { Wish::Cancel } else { Wish::Continue },
+        )
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
@@ -91,7 +105,11 @@ impl Checkpointer for MemoryCheckpointer {
     async fn load(&self, thread: &ThreadId, from: u64) -> Result<Vec<Arc<Entry>>, StoreError> {
         let threads = self.threads();
         let entries = threads.get(thread).map_or(&[][..], |stored| &stored.entries);
-        Ok(entries.iter().skip(usize::try_from(from).unwrap_or(usize::MAX)).cloned().collect())
+        Ok(entries
+            .iter()
+            .skip(usize::try_from(from).unwrap_or(usize::MAX))
+            .cloned()
+            .collect())
     }
 
     async fn list(&self, limit: usize) -> Result<Vec<ThreadInfo>, StoreError> {

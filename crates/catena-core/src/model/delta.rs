@@ -103,7 +103,12 @@ impl Fold {
                 self.slots.push(Slot::Done(Part::Reasoning(end)));
             }
             ModelDelta::Part(part) => self.slots.push(Slot::Done(part)),
-            ModelDelta::ToolCall { index, id, name, arguments } => self.call(index, id, name, &arguments),
+            ModelDelta::ToolCall {
+                index,
+                id,
+                name,
+                arguments,
+            } => self.call(index, id, name, &arguments),
             ModelDelta::Usage(usage) => self.usage = usage,
             ModelDelta::End { stop } => self.stop = Some(stop),
         }
@@ -164,8 +169,14 @@ impl Fold {
         if stop == StopReason::End && parts.iter().any(|part| part.as_call().is_some()) {
             stop = StopReason::ToolCalls;
         }
-        let message =
-            AssistantMessage { id, name: None, parts, stop, model: Some(model.to_owned()), usage: self.usage };
+        let message = AssistantMessage {
+            id,
+            name: None,
+            parts,
+            stop,
+            model: Some(model.to_owned()),
+            usage: self.usage,
+        };
         if message.is_empty() {
             return Err(empty(model, stop));
         }
@@ -191,7 +202,10 @@ impl Slot {
         match self {
             Self::Done(part) => part,
             Self::Text(text) => Part::text(text),
-            Self::Thought(text) => Part::Reasoning(Reasoning { text, ..Reasoning::default() }),
+            Self::Thought(text) => Part::Reasoning(Reasoning {
+                text,
+                ..Reasoning::default()
+            }),
             Self::Call(call) => Part::ToolCall(call.close(stop)),
         }
     }
@@ -211,8 +225,14 @@ impl OpenCall {
                     StopReason::Length => format!("the output limit cut the arguments off ({reason})"),
                     _ => reason,
                 };
-                let invalid = Some(InvalidInput { text: self.arguments, reason });
-                ToolCall { invalid, ..ToolCall::new(id, self.name, Value::Object(Map::new())) }
+                let invalid = Some(InvalidInput {
+                    text: self.arguments,
+                    reason,
+                });
+                ToolCall {
+                    invalid,
+                    ..ToolCall::new(id, self.name, Value::Object(Map::new()))
+                }
             }
         }
     }

@@ -54,14 +54,23 @@ pub enum ModelErrorKind {
 impl ModelError {
     /// An error of this kind.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, source: None }
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            retry_after: None,
+            source: None,
+        }
     }
 
     /// An error that came with an HTTP status; the kind follows from status and text.
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
         let message = message.into();
         let kind = ModelErrorKind::classify(status, &message);
-        Self { status: Some(status), ..Self::new(kind, message) }
+        Self {
+            status: Some(status),
+            ..Self::new(kind, message)
+        }
     }
 
     /// With the wait that the provider asks for.
@@ -74,7 +83,10 @@ impl ModelError {
     /// Whether the same call may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind::{Empty, Malformed, Network, Overloaded, RateLimited, Timeout, Truncated};
-        matches!(self.kind, RateLimited | Overloaded | Network | Truncated | Timeout | Empty | Malformed)
+        matches!(
+            self.kind,
+            RateLimited | Overloaded | Network | Truncated | Timeout | Empty | Malformed
+        )
     }
 }
 
@@ -123,22 +135,47 @@ mod tests {
     #[test]
     fn too_long_requests_are_told_from_bad_ones() {
         let overflow = [
-            (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."),
+            (
+                400,
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+            ),
             (400, "prompt is too long: 210000 tokens > 200000 maximum"),
-            (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+            (
+                400,
+                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            ),
             (400, "the request exceeds the available context size, try increasing it"),
             (413, "request too large"),
         ];
         for (status, text) in overflow {
-            assert_eq!(ModelErrorKind::classify(status, text), ModelErrorKind::ContextOverflow, "{text}");
+            assert_eq!(
+                ModelErrorKind::classify(status, text),
+                ModelErrorKind::ContextOverflow,
+                "{text}"
+            );
         }
-        assert_eq!(ModelErrorKind::classify(400, "unknown parameter"), ModelErrorKind::InvalidRequest);
+        assert_eq!(
+            ModelErrorKind::classify(400, "unknown parameter"),
+            ModelErrorKind::InvalidRequest
+        );
     }
 
     #[test]
     fn what_may_pass_by_itself_is_retryable() {
-        for (status, retryable) in [(429, true), (500, true), (529, true), (503, true), (401, false), (400, false), (404, false)] {
-            assert_eq!(ModelError::from_status(status, "x").is_retryable(), retryable, "{status}");
+        for (status, retryable) in [
+            (429, true),
+            (500, true),
+            (529, true),
+            (503, true),
+            (401, false),
+            (400, false),
+            (404, false),
+        ] {
+            assert_eq!(
+                ModelError::from_status(status, "x").is_retryable(),
+                retryable,
+                "{status}"
+            );
         }
     }
 }

@@ -32,7 +32,9 @@ pub trait DeltaFilter: Send {
 
 /// Puts `filters` on a stream, the first one nearest to the model.
 pub fn filtered(stream: ModelStream, filters: &[Arc<dyn StreamFilter>]) -> ModelStream {
-    filters.iter().fold(stream, |stream, filter| one(stream, filter.start()))
+    filters
+        .iter()
+        .fold(stream, |stream, filter| one(stream, filter.start()))
 }
 
 struct State {
@@ -42,7 +44,11 @@ struct State {
 }
 
 fn one(stream: ModelStream, filter: Box<dyn DeltaFilter>) -> ModelStream {
-    let state = State { stream, filter, ready: VecDeque::new() };
+    let state = State {
+        stream,
+        filter,
+        ready: VecDeque::new(),
+    };
     futures::stream::unfold(Some(state), |state| async move {
         let mut state = state?;
         loop {

@@ -25,7 +25,7 @@ pub struct ModelRequest {
     /// The conversation as the model will see it.
     pub messages: Arc<Vec<Arc<Message>>>,
     /// The tools that are offered. What is not offered cannot be called.
-    pub tools: Vec<Arc<dyn Tool>>,
+    pub tools: Arc<Vec<Arc<dyn Tool>>>,
     /// Whether tools may, must or must not be called.
     pub tool_choice: ToolChoice,
     /// One JSON object instead of text.
@@ -43,7 +43,7 @@ impl ModelRequest {
             model,
             prompt: Prompt::default(),
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
-            tools: Vec::new(),
+            tools: Arc::default(),
             tool_choice: ToolChoice::Auto,
             output: None,
             settings: ModelSettings::default(),
@@ -54,6 +54,11 @@ impl ModelRequest {
     /// The messages, to edit. Copies the pointers if someone else holds the list.
     pub fn messages_mut(&mut self) -> &mut Vec<Arc<Message>> {
         Arc::make_mut(&mut self.messages)
+    }
+
+    /// The offered tools, to edit.
+    pub fn tools_mut(&mut self) -> &mut Vec<Arc<dyn Tool>> {
+        Arc::make_mut(&mut self.tools)
     }
 
     /// The specifications of the offered tools.
@@ -121,7 +126,10 @@ pub struct ModelResponse {
 impl ModelResponse {
     /// An answer in the model's place.
     pub fn new(message: AssistantMessage) -> Self {
-        Self { message, structured: None }
+        Self {
+            message,
+            structured: None,
+        }
     }
 
     /// An answer of just these words in the model's place.

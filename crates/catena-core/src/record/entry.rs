@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::ErrorReport;
 use crate::id::{CallId, MessageId, RunId, ThreadId};
 use crate::interrupt::{Answer, Pause};
-use crate::message::{AssistantMessage, Message, ToolMessage};
+use crate::message::Message;
 use crate::middleware::Ending;
 use crate::model::Usage;
 use crate::prompt::Section;
@@ -56,8 +56,8 @@ pub enum Entry {
     },
     /// A call has its result.
     CallEnded {
-        /// The result.
-        message: Arc<ToolMessage>,
+        /// The result, a [`Message::Tool`].
+        message: Arc<Message>,
         /// How it came about.
         status: super::CallStatus,
         /// SHA-256 of the tool's output before any middleware changed it, in hex; absent when the tool did not run.
@@ -66,6 +66,9 @@ pub enum Entry {
         /// What refused it, when it was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// The tool succeeded and its result ends the run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ends_run: bool,
     },
     /// The run waits for answers.
     Paused {
@@ -113,6 +116,9 @@ pub enum Entry {
     FailedAttempts {
         /// How many.
         attempts: u32,
+        /// Their tokens, as far as they were reported.
+        #[serde(default, skip_serializing_if = "Usage::is_empty")]
+        usage: Usage,
     },
     /// A middleware, or the loop itself, decided to end the run.
     Ending {
@@ -153,7 +159,7 @@ pub struct RunStart {
     /// Names of the agents above it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
-    /// The input as it was given, before any middleware saw it. Kept only until it is admitted or refused: a crash in between starts over.
+    /// When it began.
     pub at: jiff::Timestamp,
 }
 
@@ -172,10 +178,10 @@ pub enum RunKind {
 /// See [`Entry::Model`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelStep {
-    /// The message.
-    pub message: Arc<AssistantMessage>,
+    /// The answer, a [`Message::Assistant`].
+    pub message: Arc<Message>,
     /// The tools that were offered with the request.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub offer: Arc<[String]>,
     /// Model calls it took, retries and corrections included.
     pub attempts: u32,
@@ -188,6 +194,9 @@ pub struct ModelStep {
     /// It is the last word of a run that was ended: it has no calls and asks for no further step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub last_word: bool,
+    /// A middleware asked for another answer: the calls are not run, and the loop starts over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask_again: bool,
 }
 
 /// How a run ended, as it is journalled.

@@ -31,17 +31,27 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A result of words.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::text(text)], ..Self::default() }
+        Self {
+            parts: vec![Part::text(text)],
+            ..Self::default()
+        }
     }
 
     /// A result that says what went wrong.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::text(text)], status: ToolStatus::Error, artifact: None }
+        Self {
+            parts: vec![Part::text(text)],
+            status: ToolStatus::Error,
+            artifact: None,
+        }
     }
 
     /// A result of several parts.
     pub fn parts(parts: Vec<Part>) -> Self {
-        Self { parts, ..Self::default() }
+        Self {
+            parts,
+            ..Self::default()
+        }
     }
 
     /// With something for programs beside it.
@@ -102,7 +112,12 @@ pub struct ToolError {
 impl ToolError {
     /// A failure with words for the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), kind: "error".into(), retryable: true, source: None }
+        Self {
+            message: message.into(),
+            kind: "error".into(),
+            retryable: true,
+            source: None,
+        }
     }
 
     /// With a word that retries can filter on.

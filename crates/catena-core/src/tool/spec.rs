@@ -158,8 +158,12 @@ impl ToolSpec {
     /// # Errors
     /// What does not fit, in words that the model can act on: at most [`Self::MAX_PROBLEMS`] problems with their places.
     pub fn validate(&self, input: &Value) -> Result<(), String> {
-        let compiled = self.validator.get_or_init(|| jsonschema::validator_for(&self.input_schema).map_err(|e| e.to_string()));
-        let validator = compiled.as_ref().map_err(|e| format!("the schema of tool `{}` is not valid: {e}", self.name))?;
+        let compiled = self
+            .validator
+            .get_or_init(|| jsonschema::validator_for(&self.input_schema).map_err(|e| e.to_string()));
+        let validator = compiled
+            .as_ref()
+            .map_err(|e| format!("the schema of tool `{}` is not valid: {e}", self.name))?;
         if validator.is_valid(input) {
             return Ok(());
         }
@@ -179,8 +183,14 @@ impl ToolSpec {
     /// # Errors
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), String> {
-        if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
-            return Err(format!("tool name `{}` must be 1 to 64 letters, digits, `_` or `-`", self.name));
+        if self.name.is_empty()
+            || self.name.len() > 64
+            || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        {
+            return Err(format!(
+                "tool name `{}` must be 1 to 64 letters, digits, `_` or `-`",
+                self.name
+            ));
         }
         match jsonschema::validator_for(&self.input_schema) {
             Ok(_) => Ok(()),
@@ -232,7 +242,11 @@ mod tests {
 
     #[test]
     fn problems_name_the_place_and_stay_short() {
-        let spec = ToolSpec::new("f", "", json!({"type": "object", "properties": {"n": {"type": "integer"}}}));
+        let spec = ToolSpec::new(
+            "f",
+            "",
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+        );
         let problem = spec.validate(&json!({"n": "x".repeat(5_000)})).unwrap_err();
         assert!(problem.starts_with("at /n: "), "{problem}");
         assert!(problem.len() < 300, "{}", problem.len());
@@ -247,7 +261,12 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_none_is_found_when_the_agent_is_built() {
-        assert!(ToolSpec::new("f", "", json!({"type": "no such type"})).check().unwrap_err().contains("`f`"));
+        assert!(
+            ToolSpec::new("f", "", json!({"type": "no such type"}))
+                .check()
+                .unwrap_err()
+                .contains("`f`")
+        );
         assert!(ToolSpec::new("no spaces please", "", Value::Null).check().is_err());
     }
 }

@@ -39,24 +39,42 @@ pub fn connect(spec: &ProviderSpec, env: &dyn Fn(&str) -> Option<String>) -> Res
     })))
 }
 
-fn key(row: &'static Known, spec: &ProviderSpec, env: &dyn Fn(&str) -> Option<String>) -> Result<Secret, ProviderError> {
+fn key(
+    row: &'static Known,
+    spec: &ProviderSpec,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Secret, ProviderError> {
     let variables: Vec<String> = match &spec.api_key_env {
         Some(named) => vec![named.clone()],
         None => row.keys.iter().map(|name| (*name).to_owned()).collect(),
     };
     // A variable that holds only blanks is one that somebody meant to fill.
-    let found = variables.iter().filter_map(|name| env(name)).map(|key| key.trim().to_owned()).find(|key| !key.is_empty());
+    let found = variables
+        .iter()
+        .filter_map(|name| env(name))
+        .map(|key| key.trim().to_owned())
+        .find(|key| !key.is_empty());
     match found {
         Some(key) => Ok(key.into()),
         // A variable that was named on purpose must be there, even where a key is optional.
         None if row.key_optional && spec.api_key_env.is_none() => Ok(Secret::default()),
-        None => Err(ProviderError::MissingKey { provider: row.name, variables }),
+        None => Err(ProviderError::MissingKey {
+            provider: row.name,
+            variables,
+        }),
     }
 }
 
 fn base_url(row: &'static Known, spec: &ProviderSpec) -> Result<Url, ProviderError> {
-    let text = spec.base_url.as_deref().or(row.base_url).ok_or(ProviderError::MissingBaseUrl(row.name))?;
-    let wrong = |reason: &str| ProviderError::BaseUrl { model: spec.model.clone(), reason: reason.to_owned() };
+    let text = spec
+        .base_url
+        .as_deref()
+        .or(row.base_url)
+        .ok_or(ProviderError::MissingBaseUrl(row.name))?;
+    let wrong = |reason: &str| ProviderError::BaseUrl {
+        model: spec.model.clone(),
+        reason: reason.to_owned(),
+    };
     let url = Url::parse(text.trim()).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(wrong("it must begin with `http://` or `https://` and name a host"));

@@ -28,19 +28,33 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn new(native: Native, provider: String, listed: Option<&'static ModelSpec>, tap: Option<Tap>) -> Self {
-        Self { native, provider, listed, tap, thinking: false }
+        Self {
+            native,
+            provider,
+            listed,
+            tap,
+            thinking: false,
+        }
     }
 
     /// Takes one event.
     pub(super) fn event(&mut self, event: StreamEvent, out: &mut impl Extend<ModelDelta>) {
         match event {
-            StreamEvent::Start { part, kind: PartKind::ToolCall, name } => {
+            StreamEvent::Start {
+                part,
+                kind: PartKind::ToolCall,
+                name,
+            } => {
                 self.other(part.index(), out);
                 if self.native != Native::Gemini {
                     out.extend([piece(part.index(), None, name.map(String::from), String::new())]);
                 }
             }
-            StreamEvent::Start { part, kind: PartKind::Reasoning, .. } => self.proofs(part.index(), out),
+            StreamEvent::Start {
+                part,
+                kind: PartKind::Reasoning,
+                ..
+            } => self.proofs(part.index(), out),
             StreamEvent::Start { part, .. } => self.other(part.index(), out),
             StreamEvent::Text { part, text } => {
                 self.other(part.index(), out);
@@ -123,7 +137,10 @@ impl Decoder {
 
     fn close(&mut self, out: &mut impl Extend<ModelDelta>) {
         if std::mem::take(&mut self.thinking) {
-            let end = Reasoning { provider: Some(self.provider.clone()), ..Reasoning::default() };
+            let end = Reasoning {
+                provider: Some(self.provider.clone()),
+                ..Reasoning::default()
+            };
             out.extend([ModelDelta::ReasoningEnd(end)]);
         }
     }
@@ -132,7 +149,11 @@ impl Decoder {
     ///
     /// # Errors
     /// What the provider says went wrong, if the end is one in name only.
-    pub(super) fn finish(&mut self, response: &CompletionResponse, out: &mut impl Extend<ModelDelta>) -> Result<(), ModelError> {
+    pub(super) fn finish(
+        &mut self,
+        response: &CompletionResponse,
+        out: &mut impl Extend<ModelDelta>,
+    ) -> Result<(), ModelError> {
         let stop = stop(response)?;
         self.other(usize::MAX, out);
         let usage = usage(&response.usage, self.listed);
@@ -144,12 +165,20 @@ impl Decoder {
     }
 
     fn block(&self, block: Value) -> ModelDelta {
-        ModelDelta::Part(Part::Provider(ProviderBlock { provider: self.provider.clone(), block }))
+        ModelDelta::Part(Part::Provider(ProviderBlock {
+            provider: self.provider.clone(),
+            block,
+        }))
     }
 }
 
 fn piece(at: usize, id: Option<CallId>, name: Option<String>, arguments: String) -> ModelDelta {
-    ModelDelta::ToolCall { index: u32::try_from(at).ok(), id, name, arguments }
+    ModelDelta::ToolCall {
+        index: u32::try_from(at).ok(),
+        id,
+        name,
+        arguments,
+    }
 }
 
 /// A call that came whole, with its signature.
@@ -162,8 +191,14 @@ fn whole(call: &RigCall, item: Option<&Value>) -> ToolCall {
         text: text.clone(),
         reason: "the arguments must be a JSON object".to_owned(),
     });
-    let signature = item.and_then(|item| item["thoughtSignature"].as_str()).map(str::to_owned);
-    ToolCall { invalid, signature, ..ToolCall::new(&*call.id.wire(), call.function.name.as_str(), input) }
+    let signature = item
+        .and_then(|item| item["thoughtSignature"].as_str())
+        .map(str::to_owned);
+    ToolCall {
+        invalid,
+        signature,
+        ..ToolCall::new(&*call.id.wire(), call.function.name.as_str(), input)
+    }
 }
 
 fn picture(image: RigImage) -> Option<Part> {
@@ -172,7 +207,10 @@ fn picture(image: RigImage) -> Option<Part> {
         DocumentSourceKind::Url(url) => Data::Url(url),
         _ => return None,
     };
-    let media_type = image.media_type.map_or("image/png", |kind| kind.to_mime_type()).to_owned();
+    let media_type = image
+        .media_type
+        .map_or("image/png", |kind| kind.to_mime_type())
+        .to_owned();
     Some(Part::Image(Image { media_type, data }))
 }
 
@@ -195,7 +233,12 @@ fn stop(response: &CompletionResponse) -> Result<StopReason, ModelError> {
 
 /// Reasons that only one provider gives.
 fn other(reason: &str) -> Result<StopReason, ModelError> {
-    let failed = |kind| Err(ModelError::new(kind, format!("the provider ended the answer with `{reason}`")));
+    let failed = |kind| {
+        Err(ModelError::new(
+            kind,
+            format!("the provider ended the answer with `{reason}`"),
+        ))
+    };
     match reason {
         "insufficient_system_resource" | "error" | "network_error" => failed(ModelErrorKind::Overloaded),
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => failed(ModelErrorKind::Malformed),

@@ -53,13 +53,38 @@ pub(super) struct Quirks {
     pub(super) catalogue: Option<&'static str>,
 }
 
-const PLAIN: Quirks =
-    Quirks { replay: ReasoningReplay::Never, schema: false, images: true, forces_one_tool: true, catalogue: None };
-const TEXT: Quirks = Quirks { replay: ReasoningReplay::TextWithCalls, ..PLAIN };
-const SIGNED: Quirks = Quirks { replay: ReasoningReplay::Signed, ..PLAIN };
+const PLAIN: Quirks = Quirks {
+    replay: ReasoningReplay::Never,
+    schema: false,
+    images: true,
+    forces_one_tool: true,
+    catalogue: None,
+};
+const TEXT: Quirks = Quirks {
+    replay: ReasoningReplay::TextWithCalls,
+    ..PLAIN
+};
+const SIGNED: Quirks = Quirks {
+    replay: ReasoningReplay::Signed,
+    ..PLAIN
+};
 
-const fn row(name: &'static str, base_url: &'static str, keys: &'static [&'static str], format: Format, quirks: Quirks) -> Known {
-    Known { name, aliases: &[], base_url: Some(base_url), keys, key_optional: false, format, quirks }
+const fn row(
+    name: &'static str,
+    base_url: &'static str,
+    keys: &'static [&'static str],
+    format: Format,
+    quirks: Quirks,
+) -> Known {
+    Known {
+        name,
+        aliases: &[],
+        base_url: Some(base_url),
+        keys,
+        key_optional: false,
+        format,
+        quirks,
+    }
 }
 
 impl Known {
@@ -75,7 +100,10 @@ impl Known {
 }
 
 const fn listed(catalogue: &'static str, quirks: Quirks) -> Quirks {
-    Quirks { catalogue: Some(catalogue), ..quirks }
+    Quirks {
+        catalogue: Some(catalogue),
+        ..quirks
+    }
 }
 
 const DIALECT: Format = Format::Chat(None);
@@ -118,18 +146,29 @@ pub fn known() -> &'static [Known] {
 /// The provider of that name or alias.
 pub(super) fn find(name: &str) -> Result<&'static Known, ProviderError> {
     let lower = name.to_ascii_lowercase();
-    if let Some(row) = TABLE.iter().find(|row| row.name == lower || row.aliases.contains(&&*lower)) {
+    if let Some(row) = TABLE
+        .iter()
+        .find(|row| row.name == lower || row.aliases.contains(&&*lower))
+    {
         return Ok(row);
     }
     // Below this a suggestion is more confusing than none.
     const SIMILAR: f64 = 0.75;
-    let names = || TABLE.iter().flat_map(|row| std::iter::once(&row.name).chain(row.aliases));
+    let names = || {
+        TABLE
+            .iter()
+            .flat_map(|row| std::iter::once(&row.name).chain(row.aliases))
+    };
     let suggestion = names()
         .map(|known| (strsim::jaro_winkler(&lower, known), *known))
         .filter(|(score, _)| *score >= SIMILAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known);
-    Err(ProviderError::Unknown { provider: name.to_owned(), suggestion, known: TABLE.iter().map(|row| row.name).collect() })
+    Err(ProviderError::Unknown {
+        provider: name.to_owned(),
+        suggestion,
+        known: TABLE.iter().map(|row| row.name).collect(),
+    })
 }
 
 #[cfg(test)]

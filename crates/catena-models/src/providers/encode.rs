@@ -56,13 +56,24 @@ impl Encoder<'_> {
 
     /// FC-142: most providers refuse a request that ends with the model's own words, and the rest continue them.
     fn check_end(&self, request: &ModelRequest) -> Result<(), ModelError> {
-        let last = request.messages.iter().rev().find(|message| !matches!(***message, Message::System(_)));
-        let Some(Message::Assistant(last)) = last.map(|message| &**message) else { return Ok(()) };
+        let last = request
+            .messages
+            .iter()
+            .rev()
+            .find(|message| !matches!(***message, Message::System(_)));
+        let Some(Message::Assistant(last)) = last.map(|message| &**message) else {
+            return Ok(());
+        };
         // A turn that the provider paused in its own tools is sent back to be finished.
-        let paused = last.parts.iter().any(|part| self.own_block(part).is_some_and(|block| !is_ours(block)));
+        let paused = last
+            .parts
+            .iter()
+            .any(|part| self.own_block(part).is_some_and(|block| !is_ours(block)));
         match self.prefill || paused {
             true => Ok(()),
-            false => Err(invalid("the conversation ends with a message of the model; add a user message, or set `prefill`")),
+            false => Err(invalid(
+                "the conversation ends with a message of the model; add a user message, or set `prefill`",
+            )),
         }
     }
 
@@ -72,10 +83,17 @@ impl Encoder<'_> {
             ToolChoice::Tool(name) if !self.forces_one_tool => Some(name),
             _ => None,
         };
-        for spec in request.tool_specs().filter(|spec| only.is_none_or(|name| *name == spec.name)) {
+        for spec in request
+            .tool_specs()
+            .filter(|spec| only.is_none_or(|name| *name == spec.name))
+        {
             match self.native_tool(spec) {
                 Some(descriptor) => native.push(descriptor.clone()),
-                None => tools.push(ToolDefinition::new(name(&spec.name)?, spec.description.clone(), spec.input_schema.clone())),
+                None => tools.push(ToolDefinition::new(
+                    name(&spec.name)?,
+                    spec.description.clone(),
+                    spec.input_schema.clone(),
+                )),
             }
         }
         Ok((tools, native))
@@ -83,19 +101,36 @@ impl Encoder<'_> {
 
     /// Anthropic refuses calls in a history whose tools are not declared, so a request without tools declares them and forbids their use.
     fn stand_ins(&self, request: &ModelRequest) -> Result<(Vec<ToolDefinition>, Option<RigChoice>), ModelError> {
-        let called: BTreeSet<&str> = request.messages.iter().flat_map(|message| message.calls()).map(|call| &*call.name).collect();
+        let called: BTreeSet<&str> = request
+            .messages
+            .iter()
+            .flat_map(|message| message.calls())
+            .map(|call| &*call.name)
+            .collect();
         if self.native != Native::Messages || called.is_empty() {
             return Ok((Vec::new(), None));
         }
-        let named = called.into_iter().map(|tool| if tool.is_empty() { UNNAMED } else { tool });
-        let tools = named.map(|tool| Ok(ToolDefinition::new(name(tool)?, "Not available now.", json!({"type": "object"}))));
+        let named = called
+            .into_iter()
+            .map(|tool| if tool.is_empty() { UNNAMED } else { tool });
+        let tools = named.map(|tool| {
+            Ok(ToolDefinition::new(
+                name(tool)?,
+                "Not available now.",
+                json!({"type": "object"}),
+            ))
+        });
         Ok((tools.collect::<Result<_, ModelError>>()?, Some(RigChoice::None)))
     }
 
     fn native_tool<'s>(&self, spec: &'s ToolSpec) -> Option<&'s Value> {
         let descriptor = spec.native.as_ref()?;
         let kind = descriptor["type"].as_str()?;
-        self.profile.native_tools.iter().any(|known| known == kind).then_some(descriptor)
+        self.profile
+            .native_tools
+            .iter()
+            .any(|known| known == kind)
+            .then_some(descriptor)
     }
 
     fn choice(&self, choice: &ToolChoice) -> Result<Option<RigChoice>, ModelError> {
@@ -105,7 +140,9 @@ impl Encoder<'_> {
             ToolChoice::Required => Some(RigChoice::Required),
             // Only that tool is offered then, see `tools`.
             ToolChoice::Tool(_) if !self.forces_one_tool => Some(RigChoice::Required),
-            ToolChoice::Tool(tool) => Some(RigChoice::Specific { function_names: vec![name(tool)?] }),
+            ToolChoice::Tool(tool) => Some(RigChoice::Specific {
+                function_names: vec![name(tool)?],
+            }),
         })
     }
 
@@ -121,9 +158,13 @@ impl Encoder<'_> {
         }
         let mut schema = output.spec().input_schema.clone();
         if let Some(fields) = schema.as_object_mut() {
-            fields.entry("title").or_insert_with(|| output.spec().name.clone().into());
+            fields
+                .entry("title")
+                .or_insert_with(|| output.spec().name.clone().into());
         }
-        schemars::Schema::try_from(schema).map(Some).map_err(|_| invalid("the schema of the answer is not a JSON Schema"))
+        schemars::Schema::try_from(schema)
+            .map(Some)
+            .map_err(|_| invalid("the schema of the answer is not a JSON Schema"))
     }
 
     /// The operator's parameters, then the call's; lists of tools are joined, everything else is replaced.
@@ -151,7 +192,9 @@ impl Encoder<'_> {
 
 /// Whether a provider block is one of the small ones that complete another, see [`super::native`].
 fn is_ours(block: &Value) -> bool {
-    block["type"].as_str().is_some_and(|kind| kind == super::native::OF_TEXT || kind == super::native::OF_CALL)
+    block["type"]
+        .as_str()
+        .is_some_and(|kind| kind == super::native::OF_TEXT || kind == super::native::OF_CALL)
 }
 
 fn name(name: &str) -> Result<ToolName, ModelError> {

@@ -6,9 +6,9 @@ use catena_core::model::{ModelError, ModelErrorKind};
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use jiff::Timestamp;
+use rig_core::ProviderResponseError;
 use rig_core::error::ProviderError;
 use rig_core::http_client;
-use rig_core::ProviderResponseError;
 use rig_core::wire::Secret;
 use serde_json::Value;
 
@@ -39,12 +39,14 @@ fn sorted(error: &ProviderError) -> ModelError {
     }
     match error {
         ProviderError::Http(error) => transport(error),
-        ProviderError::Truncated => {
-            ModelError::new(ModelErrorKind::Truncated, "the stream was cut before the answer was complete")
-        }
-        ProviderError::Json(error) => {
-            ModelError::new(ModelErrorKind::Malformed, format!("the provider sent something that is not valid JSON: {error}"))
-        }
+        ProviderError::Truncated => ModelError::new(
+            ModelErrorKind::Truncated,
+            "the stream was cut before the answer was complete",
+        ),
+        ProviderError::Json(error) => ModelError::new(
+            ModelErrorKind::Malformed,
+            format!("the provider sent something that is not valid JSON: {error}"),
+        ),
         ProviderError::Response(text) => ModelError::new(ModelErrorKind::Malformed, shorten(text)),
         ProviderError::Request(error) => ModelError::new(ModelErrorKind::InvalidRequest, shorten(&error.to_string())),
         ProviderError::Url(error) => ModelError::new(ModelErrorKind::InvalidRequest, error.to_string()),
@@ -90,7 +92,10 @@ fn answered(response: &ProviderResponseError) -> ModelError {
     let places = [&body["error"], &body["response"]["error"]];
     let error = places.into_iter().find(|error| !error.is_null()).unwrap_or(&body);
     let message = words(error).unwrap_or_else(|| response.body.trim().to_owned());
-    let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 400);
+    let status = response
+        .status
+        .map(|status| status.as_u16())
+        .filter(|status| *status >= 400);
     let mut out = match status {
         Some(status) => ModelError::from_status(status, shorten(&message)),
         None => ModelError::new(ModelErrorKind::Other, shorten(&message)),
@@ -108,7 +113,9 @@ fn kind(status: Option<u16>, error: &Value, response: &ProviderResponseError, me
     let by_status = status.map(|status| ModelErrorKind::classify(status, message));
     match (by_status, said) {
         // A status that stands for many things: the word is more exact.
-        (Some(ModelErrorKind::InvalidRequest | ModelErrorKind::RateLimited | ModelErrorKind::Other), Some(said)) => said,
+        (Some(ModelErrorKind::InvalidRequest | ModelErrorKind::RateLimited | ModelErrorKind::Other), Some(said)) => {
+            said
+        }
         (Some(kind), _) => kind,
         (None, Some(ModelErrorKind::InvalidRequest)) => overflow_or(message, ModelErrorKind::InvalidRequest),
         (None, Some(said)) => said,
@@ -124,18 +131,41 @@ fn kind(status: Option<u16>, error: &Value, response: &ProviderResponseError, me
 /// What the words mean that providers use for kinds of errors.
 fn by_word(word: &str) -> Option<ModelErrorKind> {
     Some(match word.to_ascii_lowercase().as_str() {
-        "overloaded_error" | "overloaded" | "api_error" | "server_error" | "internal_server_error" | "internal_error"
-        | "service_unavailable" | "unavailable" | "internal" | "vector_store_timeout" => ModelErrorKind::Overloaded,
-        "rate_limit_error" | "rate_limit_exceeded" | "rate_limit_reached_error" | "resource_exhausted" | "too_many_requests"
-        | "engine_overloaded_error" | "throttling" => ModelErrorKind::RateLimited,
-        "insufficient_quota" | "exceeded_current_quota_error" | "billing_error" | "billing_hard_limit_reached" | "authentication_error"
-        | "permission_error" | "invalid_api_key" | "invalid_authentication_error" | "permission_denied" | "unauthenticated" => {
-            ModelErrorKind::Auth
-        }
+        "overloaded_error"
+        | "overloaded"
+        | "api_error"
+        | "server_error"
+        | "internal_server_error"
+        | "internal_error"
+        | "service_unavailable"
+        | "unavailable"
+        | "internal"
+        | "vector_store_timeout" => ModelErrorKind::Overloaded,
+        "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "rate_limit_reached_error"
+        | "resource_exhausted"
+        | "too_many_requests"
+        | "engine_overloaded_error"
+        | "throttling" => ModelErrorKind::RateLimited,
+        "insufficient_quota"
+        | "exceeded_current_quota_error"
+        | "billing_error"
+        | "billing_hard_limit_reached"
+        | "authentication_error"
+        | "permission_error"
+        | "invalid_api_key"
+        | "invalid_authentication_error"
+        | "permission_denied"
+        | "unauthenticated" => ModelErrorKind::Auth,
         "timeout_error" | "timeout" | "deadline_exceeded" => ModelErrorKind::Timeout,
-        "context_length_exceeded" | "request_too_large" | "exceed_context_size_error" => ModelErrorKind::ContextOverflow,
+        "context_length_exceeded" | "request_too_large" | "exceed_context_size_error" => {
+            ModelErrorKind::ContextOverflow
+        }
         "content_filter" | "content_policy_violation" | "data_inspection_failed" => ModelErrorKind::Refused,
-        "invalid_request_error" | "not_found_error" | "invalid_argument" | "invalid_prompt" | "model_not_found" => ModelErrorKind::InvalidRequest,
+        "invalid_request_error" | "not_found_error" | "invalid_argument" | "invalid_prompt" | "model_not_found" => {
+            ModelErrorKind::InvalidRequest
+        }
         _ => return None,
     })
 }
@@ -151,7 +181,10 @@ fn overflow_or(message: &str, other: ModelErrorKind) -> ModelErrorKind {
 fn words(error: &Value) -> Option<String> {
     let text = match error {
         Value::String(text) => text.clone(),
-        _ => ["message", "detail", "msg"].iter().find_map(|key| error[*key].as_str())?.to_owned(),
+        _ => ["message", "detail", "msg"]
+            .iter()
+            .find_map(|key| error[*key].as_str())?
+            .to_owned(),
     };
     // OpenRouter wraps the error of the provider behind it.
     match error["metadata"]["raw"].as_str() {
@@ -171,7 +204,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    Duration::try_from(at.duration_since(Timestamp::now())).ok().or(Some(Duration::ZERO))
+    Duration::try_from(at.duration_since(Timestamp::now()))
+        .ok()
+        .or(Some(Duration::ZERO))
 }
 
 fn shorten(text: &str) -> String {
@@ -197,15 +232,39 @@ mod tests {
     fn errors_inside_a_stream_are_sorted_by_their_words() {
         use ModelErrorKind::{Auth, ContextOverflow, InvalidRequest, Overloaded, RateLimited, Refused};
         let cases = [
-            (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, Overloaded),
-            (r#"{"type":"error","error":{"type":"api_error","message":"Internal server error"}}"#, Overloaded),
-            (r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#, RateLimited),
-            (r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"}}"#, ContextOverflow),
-            (r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, InvalidRequest),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Overloaded,
+            ),
+            (
+                r#"{"type":"error","error":{"type":"api_error","message":"Internal server error"}}"#,
+                Overloaded,
+            ),
+            (
+                r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#,
+                RateLimited,
+            ),
+            (
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"}}"#,
+                ContextOverflow,
+            ),
+            (
+                r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#,
+                InvalidRequest,
+            ),
             (r#"{"error":{"message":"no","code":"insufficient_quota"}}"#, Auth),
-            (r#"{"error":{"message":"Provider returned error","code":502}}"#, Overloaded),
-            (r#"{"error":{"message":"Provider returned error","code":429}}"#, RateLimited),
-            (r#"{"error":{"message":"blocked","code":"data_inspection_failed"}}"#, Refused),
+            (
+                r#"{"error":{"message":"Provider returned error","code":502}}"#,
+                Overloaded,
+            ),
+            (
+                r#"{"error":{"message":"Provider returned error","code":429}}"#,
+                RateLimited,
+            ),
+            (
+                r#"{"error":{"message":"blocked","code":"data_inspection_failed"}}"#,
+                Refused,
+            ),
         ];
         for (body, expected) in cases {
             assert_eq!(event(body), expected, "{body}");
@@ -222,14 +281,20 @@ mod tests {
         assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("retry-after", "0.5"), Some(Duration::from_millis(500)));
         assert_eq!(wait("retry-after-ms", "250"), Some(Duration::from_millis(250)));
-        assert_eq!(wait("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert_eq!(
+            wait("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            Some(Duration::ZERO)
+        );
         assert!(wait("retry-after", "Thu, 01 Jan 2099 00:00:00 GMT").unwrap() > Duration::from_secs(1_000_000));
         assert_eq!(wait("retry-after", "soon"), None);
     }
 
     #[test]
     fn a_key_that_a_provider_echoes_is_taken_out() {
-        let error = ProviderError::from_http_response(StatusCode::UNAUTHORIZED, r#"{"error":{"message":"Incorrect API key provided: sk-secret"}}"#);
+        let error = ProviderError::from_http_response(
+            StatusCode::UNAUTHORIZED,
+            r#"{"error":{"message":"Incorrect API key provided: sk-secret"}}"#,
+        );
         let error = model_error(&error, &Secret::from("sk-secret"));
         assert_eq!((error.kind, error.status), (ModelErrorKind::Auth, Some(401)));
         assert_eq!(error.message, "Incorrect API key provided: [key]");

@@ -38,7 +38,10 @@ impl Http {
     pub(super) fn new(spec: &ProviderSpec, base_url: &Url) -> std::result::Result<Self, ProviderError> {
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
-            let wrong = || ProviderError::Header { model: spec.model.clone(), name: name.clone() };
+            let wrong = || ProviderError::Header {
+                model: spec.model.clone(),
+                name: name.clone(),
+            };
             let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
             headers.insert(key, HeaderValue::from_str(value).map_err(|_| wrong())?);
         }
@@ -51,7 +54,12 @@ impl Http {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(ProviderError::Client)?;
-        Ok(Self { client: client.into(), limits: spec.limits, headers: Arc::new(headers), tap: None })
+        Ok(Self {
+            client: client.into(),
+            limits: spec.limits,
+            headers: Arc::new(headers),
+            tap: None,
+        })
     }
 
     /// The same client, showing `tap` what passes.
@@ -74,7 +82,10 @@ impl Http {
 }
 
 impl HttpClientExt for Http {
-    fn send<T, U>(&self, mut req: Request<T>) -> impl Future<Output = Result<Response<LazyBody<U>>>> + WasmCompatSend + 'static
+    fn send<T, U>(
+        &self,
+        mut req: Request<T>,
+    ) -> impl Future<Output = Result<Response<LazyBody<U>>>> + WasmCompatSend + 'static
     where
         T: Into<Bytes> + WasmCompatSend,
         U: From<Bytes> + WasmCompatSend + 'static,
@@ -84,7 +95,10 @@ impl HttpClientExt for Http {
         async move { error::in_time(limit, sent).await }
     }
 
-    fn send_multipart<U>(&self, mut req: Request<MultipartForm>) -> impl Future<Output = Result<Response<LazyBody<U>>>> + WasmCompatSend + 'static
+    fn send_multipart<U>(
+        &self,
+        mut req: Request<MultipartForm>,
+    ) -> impl Future<Output = Result<Response<LazyBody<U>>>> + WasmCompatSend + 'static
     where
         U: From<Bytes> + WasmCompatSend + 'static,
     {
@@ -124,7 +138,11 @@ enum Kind {
 
 impl Kind {
     fn of(headers: &HeaderMap) -> Self {
-        let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+        let kind = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         match kind.split(';').next().unwrap_or_default().trim() {
             "application/json" => Self::Json,
             "text/html" | "application/xhtml+xml" => Self::Page,
@@ -135,5 +153,8 @@ impl Kind {
 
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }

@@ -59,14 +59,21 @@ impl ProviderModel {
     fn thoughts_unbound(&self, request: &ModelRequest) -> bool {
         let parts = &self.0;
         let binds = profile::listed(parts.row, &parts.model).is_some_and(|known| known.compat.binds_context);
-        let thinking = request.settings.extra.get("thinking").or_else(|| parts.extra.get("thinking"));
+        let thinking = request
+            .settings
+            .extra
+            .get("thinking")
+            .or_else(|| parts.extra.get("thinking"));
         binds && thinking.is_some_and(|thinking| thinking["type"] != "adaptive")
     }
 }
 
 impl fmt::Debug for ProviderModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderModel").field("name", &self.0.name).field("profile", &self.0.profile).finish_non_exhaustive()
+        f.debug_struct("ProviderModel")
+            .field("name", &self.0.name)
+            .field("profile", &self.0.profile)
+            .finish_non_exhaustive()
     }
 }
 
@@ -85,8 +92,15 @@ impl Model for ProviderModel {
         let native = Native::of(&parts.wire.target().api());
         let encoded = self.encoder(native, request).request(request)?;
         let tap = (native == Native::Responses).then(Tap::default);
-        let streamed = parts.wire.stream(parts.http.with_tap(tap.clone()), encoded, &parts.key)?;
-        let decoder = Decoder::new(native, parts.profile.provider.clone(), profile::listed(parts.row, &parts.model), tap);
+        let streamed = parts
+            .wire
+            .stream(parts.http.with_tap(tap.clone()), encoded, &parts.key)?;
+        let decoder = Decoder::new(
+            native,
+            parts.profile.provider.clone(),
+            profile::listed(parts.row, &parts.model),
+            tap,
+        );
         let mut deltas = Box::pin(deltas(streamed, decoder, parts.key.clone()).peekable());
         // Only now is the request sent. A call that cannot be started is an error of this function and not of the stream.
         match deltas.as_mut().peek().await {
@@ -111,7 +125,12 @@ fn deltas(
     decoder: Decoder,
     key: Secret,
 ) -> impl futures::Stream<Item = Result<ModelDelta, ModelError>> + Send + 'static {
-    let state = State { streamed: Some(streamed), decoder, ready: VecDeque::new(), key };
+    let state = State {
+        streamed: Some(streamed),
+        decoder,
+        ready: VecDeque::new(),
+        key,
+    };
     stream::unfold(Some(state), |state| async move {
         let mut state = state?;
         loop {

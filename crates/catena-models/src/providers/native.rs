@@ -46,7 +46,13 @@ impl Native {
             Self::Chat => (item.get("reasoning_details").map(Value::to_string), None, None),
             Self::Ollama => (None, None, None),
         };
-        Reasoning { text: String::new(), signature, id, provider: Some(provider.to_owned()), encrypted }
+        Reasoning {
+            text: String::new(),
+            signature,
+            id,
+            provider: Some(provider.to_owned()),
+            encrypted,
+        }
     }
 
     /// The item of a thought that the provider vouched for; none if it did not.
@@ -59,14 +65,19 @@ impl Native {
                 (None, None) => None,
             },
             Self::Responses => {
-                let summary: Vec<Value> = (!text.is_empty()).then(|| json!({"type": "summary_text", "text": text})).into_iter().collect();
+                let summary: Vec<Value> = (!text.is_empty())
+                    .then(|| json!({"type": "summary_text", "text": text}))
+                    .into_iter()
+                    .collect();
                 let mut item = json!({"type": "reasoning", "id": thought.id.as_ref()?, "summary": summary});
                 if let Some(encrypted) = &thought.encrypted {
                     item["encrypted_content"] = json!(encrypted);
                 }
                 Some(item)
             }
-            Self::Gemini => Some(json!({"text": text, "thought": true, "thoughtSignature": thought.signature.as_ref()?})),
+            Self::Gemini => {
+                Some(json!({"text": text, "thought": true, "thoughtSignature": thought.signature.as_ref()?}))
+            }
             Self::Chat => {
                 let details: Value = serde_json::from_str(thought.signature.as_ref()?).ok()?;
                 Some(json!({"reasoning_details": details}))
@@ -91,7 +102,12 @@ impl Native {
             Self::Gemini => drop_keys(&mut fields, &["text", "thought"]),
             Self::Responses => {
                 let parts = fields.remove("content");
-                let notes: Vec<Value> = parts.iter().flat_map(|parts| parts.as_array()).flatten().flat_map(annotations).collect();
+                let notes: Vec<Value> = parts
+                    .iter()
+                    .flat_map(|parts| parts.as_array())
+                    .flatten()
+                    .flat_map(annotations)
+                    .collect();
                 drop_keys(&mut fields, &["type", "role"]);
                 if !notes.is_empty() {
                     fields.insert("annotations".to_owned(), Value::Array(notes));
@@ -116,7 +132,10 @@ impl Native {
                 let notes = item.remove("annotations").unwrap_or_else(|| json!([]));
                 item.insert("type".to_owned(), json!("message"));
                 item.insert("role".to_owned(), json!("assistant"));
-                item.insert("content".to_owned(), json!([{"type": "output_text", "text": text, "annotations": notes}]));
+                item.insert(
+                    "content".to_owned(),
+                    json!([{"type": "output_text", "text": text, "annotations": notes}]),
+                );
             }
             _ => {
                 item.insert("text".to_owned(), json!(text));
@@ -157,13 +176,21 @@ impl Native {
                 }
                 return Some(item);
             }
-            Self::Chat => json!({"id": id, "type": "function", "function": {"name": name, "arguments": input.to_string()}}),
+            Self::Chat => {
+                json!({"id": id, "type": "function", "function": {"name": name, "arguments": input.to_string()}})
+            }
             Self::Ollama => json!({"id": id, "function": {"name": name, "arguments": input}}),
             Self::Messages => json!({"type": "tool_use", "id": id, "name": name, "input": input}),
-            Self::Responses if beside.and_then(|b| b.get("type")).is_some_and(|kind| kind == "custom_tool_call") => {
+            Self::Responses
+                if beside
+                    .and_then(|b| b.get("type"))
+                    .is_some_and(|kind| kind == "custom_tool_call") =>
+            {
                 json!({"call_id": id, "name": name, "input": input["input"].as_str().unwrap_or_default()})
             }
-            Self::Responses => json!({"type": "function_call", "call_id": id, "name": name, "arguments": input.to_string()}),
+            Self::Responses => {
+                json!({"type": "function_call", "call_id": id, "name": name, "arguments": input.to_string()})
+            }
         };
         let Value::Object(mut item) = base else { return None };
         item.extend(beside?.clone());

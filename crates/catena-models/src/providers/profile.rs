@@ -27,8 +27,14 @@ const ANTHROPIC_TOOLS: &[&str] = &[
 ];
 
 /// Native descriptors that OpenAI's Responses understands and runs by itself.
-const RESPONSES_TOOLS: &[&str] =
-    &["code_interpreter", "file_search", "image_generation", "mcp", "web_search", "web_search_preview"];
+const RESPONSES_TOOLS: &[&str] = &[
+    "code_interpreter",
+    "file_search",
+    "image_generation",
+    "mcp",
+    "web_search",
+    "web_search_preview",
+];
 
 /// The profile of a model.
 pub(super) fn of(row: &'static Known, spec: &ProviderSpec, model: &str) -> ModelProfile {
@@ -41,8 +47,13 @@ pub(super) fn of(row: &'static Known, spec: &ProviderSpec, model: &str) -> Model
     let images = listed.map_or(row.quirks.images, |known| known.input.image && row.quirks.images);
     ModelProfile {
         provider: row.name.to_owned(),
-        context_window: spec.context_window.or_else(|| window(row, spec)).or(listed.and_then(|known| known.context_window).map(u64::from)),
-        max_output: spec.max_output.or(listed.and_then(|known| known.max_output_tokens).map(u64::from)),
+        context_window: spec
+            .context_window
+            .or_else(|| window(row, spec))
+            .or(listed.and_then(|known| known.context_window).map(u64::from)),
+        max_output: spec
+            .max_output
+            .or(listed.and_then(|known| known.max_output_tokens).map(u64::from)),
         structured_output: match row.quirks.schema && listed.is_none_or(|known| known.structured_output) {
             true => NativeOutput::Schema,
             false => NativeOutput::Tool,

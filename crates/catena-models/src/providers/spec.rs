@@ -46,7 +46,10 @@ pub struct ProviderSpec {
 impl ProviderSpec {
     /// A model with the provider's defaults.
     pub fn new(model: impl Into<String>) -> Self {
-        Self { model: model.into(), ..Self::default() }
+        Self {
+            model: model.into(),
+            ..Self::default()
+        }
     }
 
     /// With another address.
@@ -94,7 +97,9 @@ impl ProviderSpec {
     /// The provider's name as written, and the model's.
     pub(super) fn parts(&self) -> Result<(&str, &str), ProviderError> {
         match self.model.split_once(':') {
-            Some((provider, model)) if !provider.trim().is_empty() && !model.trim().is_empty() => Ok((provider.trim(), model.trim())),
+            Some((provider, model)) if !provider.trim().is_empty() && !model.trim().is_empty() => {
+                Ok((provider.trim(), model.trim()))
+            }
             _ => Err(ProviderError::Name(self.model.clone())),
         }
     }
@@ -124,7 +129,11 @@ impl TimeLimits {
     /// Limits in place of the defaults.
     pub fn new(connect: Duration, first_byte: Duration, idle: Duration) -> Self {
         let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        Self { connect_ms: millis(connect), first_byte_ms: millis(first_byte), idle_ms: millis(idle) }
+        Self {
+            connect_ms: millis(connect),
+            first_byte_ms: millis(first_byte),
+            idle_ms: millis(idle),
+        }
     }
 
     pub(super) fn connect(self) -> Duration {

@@ -40,7 +40,10 @@ impl Wire {
             Format::Chat(dialect) => Self::Chat(Faithful(chat(row, dialect, base_url, key).chat(model))),
             Format::Responses => {
                 let base = ends_without(base_url, "/responses");
-                Self::Responses(Faithful(Responses::new(OpenAIConfig::with_key(&OPENAI, key).with_base_url(base), model)))
+                Self::Responses(Faithful(Responses::new(
+                    OpenAIConfig::with_key(&OPENAI, key).with_base_url(base),
+                    model,
+                )))
             }
             Format::Messages => {
                 let config = AnthropicConfig::new(key).with_base_url(base_url);
@@ -56,11 +59,20 @@ impl Wire {
             }
             Format::Gemini => {
                 let base = ends_without(base_url, "/v1beta");
-                Self::Gemini(Faithful(GeminiConfig::new(key).with_base_url(base).connect(http.clone()).completion(model).wire))
+                Self::Gemini(Faithful(
+                    GeminiConfig::new(key)
+                        .with_base_url(base)
+                        .connect(http.clone())
+                        .completion(model)
+                        .wire,
+                ))
             }
             Format::Ollama => {
                 let base = ends_without(&ends_without(base_url, "/v1"), "/api");
-                Self::Ollama(Faithful(ollama::Chat::new(OllamaConfig::new().with_base_url(base).with_api_key(key), model)))
+                Self::Ollama(Faithful(ollama::Chat::new(
+                    OllamaConfig::new().with_base_url(base).with_api_key(key),
+                    model,
+                )))
             }
         }
     }
@@ -82,7 +94,12 @@ impl Wire {
     }
 
     /// Opens a stream. Nothing is sent until it is polled.
-    pub(super) fn stream(&self, http: Http, request: CompletionRequest, key: &Secret) -> Result<Streamed<Completion>, ModelError> {
+    pub(super) fn stream(
+        &self,
+        http: Http,
+        request: CompletionRequest,
+        key: &Secret,
+    ) -> Result<Streamed<Completion>, ModelError> {
         let opened = match self {
             Self::Chat(wire) => driver::Model::new(wire.clone(), http).stream(request),
             Self::Responses(wire) => driver::Model::new(wire.clone(), http).stream(request),

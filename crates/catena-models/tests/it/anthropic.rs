@@ -17,7 +17,10 @@ async fn every_kind_of_block_is_kept_in_its_place() {
         .iter()
         .map(|part| match part {
             Part::Text(text) => format!("text {}", text.text),
-            Part::Reasoning(thought) => format!("thought {:?} {:?} {:?}", thought.text, thought.signature, thought.encrypted),
+            Part::Reasoning(thought) => format!(
+                "thought {:?} {:?} {:?}",
+                thought.text, thought.signature, thought.encrypted
+            ),
             Part::ToolCall(call) => format!("call {} {}", call.id, call.input),
             Part::Provider(block) => format!("{} {}", block.provider, block.block["type"].as_str().unwrap()),
             other => format!("{other:?}"),
@@ -38,11 +41,24 @@ async fn every_kind_of_block_is_kept_in_its_place() {
     assert_eq!(message.stop, StopReason::ToolCalls);
     assert_eq!(message.model.as_deref(), Some(MODEL));
     // FC-149: the count at the end replaces the one at the start.
-    let usage = Usage { input: 135, output: 15, cached: 100, cache_write: 10, reasoning: 6, micro_usd: 0 };
+    let usage = Usage {
+        input: 135,
+        output: 15,
+        cached: 100,
+        cache_write: 10,
+        reasoning: 6,
+        micro_usd: 0,
+    };
     assert_eq!(message.usage, usage);
-    let Part::Provider(beside) = &message.parts[5] else { panic!() };
+    let Part::Provider(beside) = &message.parts[5] else {
+        panic!()
+    };
     assert_eq!(beside.block["item"]["citations"][0]["url"], "https://example.org/rust");
-    assert_eq!(beside.block["item"]["text"], json!(null), "a filter may have taken something out of the text");
+    assert_eq!(
+        beside.block["item"]["text"],
+        json!(null),
+        "a filter may have taken something out of the text"
+    );
 }
 
 #[tokio::test]
@@ -57,16 +73,30 @@ async fn the_answer_streams_as_it_comes() {
             _ => None,
         })
         .collect();
-    assert_eq!(pieces, ["I should ", "search.", "Rust is a ", "language.", "{\"city\": \"Pa", "ris\"}"]);
+    assert_eq!(
+        pieces,
+        [
+            "I should ",
+            "search.",
+            "Rust is a ",
+            "language.",
+            "{\"city\": \"Pa",
+            "ris\"}"
+        ]
+    );
 }
 
 /// FC-146: a thought without text is legal and survives with its signature.
 #[tokio::test]
 async fn a_thought_without_text_survives() {
     let message = message(MODEL, "anthropic_empty_thought.sse").await;
-    let Part::Reasoning(signed) = &message.parts[0] else { panic!("{:?}", message.parts) };
+    let Part::Reasoning(signed) = &message.parts[0] else {
+        panic!("{:?}", message.parts)
+    };
     assert_eq!((signed.text.as_str(), signed.signature.as_deref()), ("", Some("czE=")));
-    let Part::Reasoning(redacted) = &message.parts[1] else { panic!("{:?}", message.parts) };
+    let Part::Reasoning(redacted) = &message.parts[1] else {
+        panic!("{:?}", message.parts)
+    };
     assert_eq!(redacted.encrypted.as_deref(), Some("ZDE="));
     // FC-127: a call without arguments has an empty object.
     assert_eq!(calls(&message), [("now", "c1", &json!({}))]);
@@ -96,8 +126,16 @@ async fn arguments_cut_by_the_output_limit_are_invalid() {
 async fn overload_in_mid_stream_may_be_retried() {
     let mock = Mock::start([Reply::events(fixture("anthropic_overloaded_after_text.sse"))]).await;
     let (seen, error) = deltas(&question(&model(MODEL, &mock))).await.unwrap_err();
-    assert_eq!(seen, [ModelDelta::Text { text: "Half an ans".into() }]);
-    assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::Overloaded, "Overloaded"));
+    assert_eq!(
+        seen,
+        [ModelDelta::Text {
+            text: "Half an ans".into()
+        }]
+    );
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ModelErrorKind::Overloaded, "Overloaded")
+    );
     assert!(error.is_retryable());
 }
 
@@ -115,5 +153,8 @@ async fn a_refusal_is_told_from_an_answer() {
 async fn a_turn_paused_in_the_providers_own_tools_is_not_a_plain_end() {
     let body = String::from_utf8(fixture("anthropic_thinking.sse")).unwrap();
     let body = body.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"pause_turn\"");
-    assert_eq!(answer(MODEL, Reply::events(body)).await.unwrap().stop, StopReason::Other);
+    assert_eq!(
+        answer(MODEL, Reply::events(body)).await.unwrap().stop,
+        StopReason::Other
+    );
 }

@@ -20,16 +20,33 @@ fn call(fields: Value) -> Value {
 #[tokio::test]
 async fn reasoning_text_calls_and_late_usage_are_read() {
     let message = message("deepseek:m", "chat_reasoning_parallel.sse").await;
-    let Part::Reasoning(thought) = &message.parts[0] else { panic!("{:?}", message.parts) };
-    assert_eq!((thought.text.as_str(), thought.provider.as_deref()), ("Two cities.", Some("deepseek")));
+    let Part::Reasoning(thought) = &message.parts[0] else {
+        panic!("{:?}", message.parts)
+    };
+    assert_eq!(
+        (thought.text.as_str(), thought.provider.as_deref()),
+        ("Two cities.", Some("deepseek"))
+    );
     assert_eq!(message.text(), "Let me check.");
     assert_eq!(
         calls(&message),
-        [("get_weather", "call_a", &json!({"city": "Paris"})), ("get_weather", "call_b", &json!({"city": "Rom"}))]
+        [
+            ("get_weather", "call_a", &json!({"city": "Paris"})),
+            ("get_weather", "call_b", &json!({"city": "Rom"}))
+        ]
     );
     assert_eq!(message.parts.len(), 4, "{:?}", message.parts);
     assert_eq!(message.stop, StopReason::ToolCalls);
-    assert_eq!(message.usage, Usage { input: 40, output: 30, cached: 32, reasoning: 12, ..Usage::default() });
+    assert_eq!(
+        message.usage,
+        Usage {
+            input: 40,
+            output: 30,
+            cached: 32,
+            reasoning: 12,
+            ..Usage::default()
+        }
+    );
 }
 
 /// FC-122: a new id at a used index starts a new call.
@@ -41,7 +58,10 @@ async fn a_new_id_at_a_used_index_starts_a_new_call() {
         finish("tool_calls"),
     ])
     .await;
-    assert_eq!(calls(&message), [("f", "A", &json!({"c": 1})), ("f", "B", &json!({"c": 2}))]);
+    assert_eq!(
+        calls(&message),
+        [("f", "A", &json!({"c": 1})), ("f", "B", &json!({"c": 2}))]
+    );
 }
 
 /// FC-124: without an index, fragments belong to the call that started last.
@@ -55,7 +75,10 @@ async fn fragments_without_an_index_belong_to_the_last_call() {
         finish("tool_calls"),
     ])
     .await;
-    assert_eq!(calls(&message), [("f", "A", &json!({"a": 1})), ("g", "B", &json!({"b": 2}))]);
+    assert_eq!(
+        calls(&message),
+        [("f", "A", &json!({"a": 1})), ("g", "B", &json!({"b": 2}))]
+    );
 }
 
 /// FC-125: null lists and null texts mean nothing.
@@ -97,7 +120,10 @@ async fn whole_calls_without_ids_are_told_apart() {
     ])
     .await;
     let calls = calls(&message);
-    assert_eq!(calls.iter().map(|call| call.2).collect::<Vec<_>>(), [&json!({"a": 1}), &json!({"a": 2})]);
+    assert_eq!(
+        calls.iter().map(|call| call.2).collect::<Vec<_>>(),
+        [&json!({"a": 1}), &json!({"a": 2})]
+    );
     assert!(!calls[0].1.is_empty() && calls[0].1 != calls[1].1, "{calls:?}");
 }
 
@@ -113,7 +139,10 @@ async fn framing_follows_the_standard() {
     ];
     for body in bodies {
         let message = answer(MODEL, Reply::events(body.clone())).await;
-        assert_eq!(message.unwrap_or_else(|error| panic!("{error} for {body:?}")).text(), "hi");
+        assert_eq!(
+            message.unwrap_or_else(|error| panic!("{error} for {body:?}")).text(),
+            "hi"
+        );
     }
 }
 
@@ -133,13 +162,21 @@ async fn content_beside_usage_is_kept() {
 async fn characters_may_be_split_over_pieces() {
     for size in [1, 2, 3, 5, 7, 64] {
         let reply = Reply::events(crate::support::fixture("chat_split_utf8.sse")).split(size);
-        assert_eq!(answer(MODEL, reply).await.unwrap().text(), "中文 🦀 naïve", "pieces of {size}");
+        assert_eq!(
+            answer(MODEL, reply).await.unwrap().text(),
+            "中文 🦀 naïve",
+            "pieces of {size}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_server_that_never_says_done_is_understood() {
-    let body = format!("data: {}\n\ndata: {}\n\n", chunk(json!({"content": "hi"})), finish("stop"));
+    let body = format!(
+        "data: {}\n\ndata: {}\n\n",
+        chunk(json!({"content": "hi"})),
+        finish("stop")
+    );
     assert_eq!(answer(MODEL, Reply::events(body)).await.unwrap().text(), "hi");
 }
 
@@ -155,7 +192,9 @@ async fn a_server_that_cannot_stream_is_understood() {
         {"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}
     ], "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}});
     let pretty = serde_json::to_string_pretty(&body).unwrap();
-    let message = answer(MODEL, Reply::new(200, "application/json", pretty)).await.unwrap();
+    let message = answer(MODEL, Reply::new(200, "application/json", pretty))
+        .await
+        .unwrap();
     assert_eq!((message.text().as_str(), message.usage.input), ("whole", 3));
 }
 
@@ -216,9 +255,16 @@ async fn running_totals_are_not_added_up() {
 
 #[tokio::test]
 async fn an_error_inside_a_stream_keeps_its_kind() {
-    let body = format!("data: {}\n\ndata: {}\n\n", chunk(json!({"content": "hi"})), json!({"error": {"message": "slow down", "code": 429}}));
+    let body = format!(
+        "data: {}\n\ndata: {}\n\n",
+        chunk(json!({"content": "hi"})),
+        json!({"error": {"message": "slow down", "code": 429}})
+    );
     let error = answer(MODEL, Reply::events(body)).await.unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::RateLimited, "slow down"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ModelErrorKind::RateLimited, "slow down")
+    );
 }
 
 #[tokio::test]

@@ -45,7 +45,13 @@ impl Reply {
             "" => Vec::new(),
             kind => vec![("content-type", kind.to_owned())],
         };
-        Self { status, headers, body: body.into(), split: usize::MAX, end: End::Whole }
+        Self {
+            status,
+            headers,
+            body: body.into(),
+            split: usize::MAX,
+            end: End::Whole,
+        }
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
@@ -80,7 +86,10 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -129,7 +138,11 @@ impl Drop for Mock {
 async fn serve(mut stream: TcpStream, replies: Arc<Mutex<VecDeque<Reply>>>, log: Arc<Mutex<Vec<Seen>>>) {
     let Some(request) = read(&mut stream).await else { return };
     log.lock().unwrap().push(request);
-    let reply = replies.lock().unwrap().pop_front().unwrap_or_else(|| Reply::new(500, "text/plain", "no answer is scripted"));
+    let reply = replies
+        .lock()
+        .unwrap()
+        .pop_front()
+        .unwrap_or_else(|| Reply::new(500, "text/plain", "no answer is scripted"));
     write(&mut stream, reply).await;
 }
 
@@ -146,9 +159,14 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
     let mut lines = text.split("\r\n");
     let path = lines.next()?.split(' ').nth(1)?.to_owned();
-    let headers: Vec<(String, String)> =
-        lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, length)| length.parse().unwrap());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .map_or(0, |(_, length)| length.parse().unwrap());
     while bytes.len() < head + 4 + length {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
@@ -159,7 +177,10 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
 }
 
 async fn write(stream: &mut TcpStream, reply: Reply) {
-    let mut head = format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n", reply.status);
+    let mut head = format!(
+        "HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
+        reply.status
+    );
     for (name, value) in &reply.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

@@ -12,8 +12,17 @@ async fn thread(name: &str, reply: Reply) -> Vec<Message> {
     let message = ask(&question(&model(name, &mock))).await.unwrap();
     let stored = serde_json::to_string(&message).unwrap();
     let message: AssistantMessage = serde_json::from_str(&stored).unwrap();
-    let results: Vec<Message> =
-        message.calls().map(|call| result(call.id.as_str(), &call.name, vec![Part::text("sunny")], ToolStatus::Success)).collect();
+    let results: Vec<Message> = message
+        .calls()
+        .map(|call| {
+            result(
+                call.id.as_str(),
+                &call.name,
+                vec![Part::text("sunny")],
+                ToolStatus::Success,
+            )
+        })
+        .collect();
     let mut thread = vec![Message::user("hello"), Message::Assistant(message)];
     match results.is_empty() {
         true => thread.push(Message::user("go on")),
@@ -73,10 +82,31 @@ async fn no_other_provider_sees_what_one_vouched_for() {
         ("gemini:gemini-3-test", events("gemini_signatures.sse")),
         ("deepseek:m", events("chat_reasoning_parallel.sse")),
     ];
-    let secret = ["I should search", "c2lnbmVk", "srvtoolu_1", "aWR4", "Weather needed", "ZW5jMQ", "rs_1", "msg_1", "fc_1", "Two cities", "c2lnMQ", "catena."];
+    let secret = [
+        "I should search",
+        "c2lnbmVk",
+        "srvtoolu_1",
+        "aWR4",
+        "Weather needed",
+        "ZW5jMQ",
+        "rs_1",
+        "msg_1",
+        "fc_1",
+        "Two cities",
+        "c2lnMQ",
+        "catena.",
+    ];
     for (from, reply) in answers {
         let thread = thread(from, reply).await;
-        for to in ["openai:m", "anthropic:m", "openai-responses:m", "gemini:m", "ollama:m", "deepseek:m", "openrouter:m"] {
+        for to in [
+            "openai:m",
+            "anthropic:m",
+            "openai-responses:m",
+            "gemini:m",
+            "ollama:m",
+            "deepseek:m",
+            "openrouter:m",
+        ] {
             if to.split(':').next() == from.split(':').next() {
                 continue;
             }
@@ -84,7 +114,10 @@ async fn no_other_provider_sees_what_one_vouched_for() {
             for word in secret {
                 assert!(!body.contains(word), "{to} sees `{word}` of {from}: {body}");
             }
-            assert!(body.contains("get_weather") && body.contains("sunny"), "{to} misses the call of {from}: {body}");
+            assert!(
+                body.contains("get_weather") && body.contains("sunny"),
+                "{to} misses the call of {from}: {body}"
+            );
         }
     }
 }
@@ -92,11 +125,18 @@ async fn no_other_provider_sees_what_one_vouched_for() {
 #[tokio::test]
 async fn a_thought_that_nobody_signed_is_dropped_whole() {
     let mut message = AssistantMessage::new(vec![
-        Part::Reasoning(Reasoning { text: "unsigned".into(), ..Reasoning::default() }),
+        Part::Reasoning(Reasoning {
+            text: "unsigned".into(),
+            ..Reasoning::default()
+        }),
         Part::text("hi"),
     ]);
     message.model = Some("anthropic:claude-test".into());
-    let thread = vec![Message::user("hello"), Message::Assistant(message), Message::user("go on")];
+    let thread = vec![
+        Message::user("hello"),
+        Message::Assistant(message),
+        Message::user("go on"),
+    ];
     let body = sent("anthropic:claude-test", thread).await.body;
     assert_eq!(body["messages"][1]["content"], json!([{"type": "text", "text": "hi"}]));
 }
@@ -126,7 +166,10 @@ async fn deepseek_gets_its_reasoning_back_beside_calls() {
     if let Message::Assistant(message) = &mut foreign[1] {
         message.model = Some("dashscope:m".into());
     }
-    assert_eq!(sent("dashscope:m", foreign).await.body["messages"][1].get("reasoning_content"), None);
+    assert_eq!(
+        sent("dashscope:m", foreign).await.body["messages"][1].get("reasoning_content"),
+        None
+    );
 }
 
 #[tokio::test]
@@ -134,7 +177,9 @@ async fn openrouter_gets_the_details_of_a_thought_back() {
     let details = json!([{"type": "reasoning.encrypted", "data": "ZW5j", "format": "anthropic-claude-v1", "index": 0}]);
     let body = crate::support::chunks(&[
         crate::support::chunk(json!({"reasoning": "Hm.", "reasoning_details": details})),
-        crate::support::chunk(json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "now", "arguments": "{}"}}]})),
+        crate::support::chunk(
+            json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "now", "arguments": "{}"}}]}),
+        ),
         crate::support::finish("tool_calls"),
     ]);
     let thread = thread("openrouter:vendor/m", Reply::events(body)).await;
@@ -146,8 +191,12 @@ async fn openrouter_gets_the_details_of_a_thought_back() {
 async fn openai_gets_its_reasoning_items_back_before_what_they_led_to() {
     let thread = thread("openai-responses:gpt-test", events("responses_reasoning.sse")).await;
     let body = sent("openai-responses:gpt-test", thread).await.body;
-    let kinds: Vec<(&str, Option<&str>)> =
-        body["input"].as_array().unwrap().iter().map(|item| (item["type"].as_str().unwrap(), item["id"].as_str())).collect();
+    let kinds: Vec<(&str, Option<&str>)> = body["input"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| (item["type"].as_str().unwrap(), item["id"].as_str()))
+        .collect();
     assert_eq!(
         kinds,
         [
@@ -160,9 +209,18 @@ async fn openai_gets_its_reasoning_items_back_before_what_they_led_to() {
         ]
     );
     let input = &body["input"];
-    assert_eq!(input[1], json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Weather needed."}], "encrypted_content": "ZW5jMQ=="}));
-    assert_eq!(input[3], json!({"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "ZW5jMg=="}));
-    assert_eq!((&input[2]["phase"], &input[2]["content"][0]["text"]), (&json!("commentary"), &json!("Let me look.")));
+    assert_eq!(
+        input[1],
+        json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Weather needed."}], "encrypted_content": "ZW5jMQ=="})
+    );
+    assert_eq!(
+        input[3],
+        json!({"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "ZW5jMg=="})
+    );
+    assert_eq!(
+        (&input[2]["phase"], &input[2]["content"][0]["text"]),
+        (&json!("commentary"), &json!("Let me look."))
+    );
     assert!(body["include"].to_string().contains("reasoning.encrypted_content"));
 }
 
@@ -172,17 +230,29 @@ async fn gemini_gets_its_signatures_back_where_they_were() {
     let body = sent("gemini:gemini-3-test", thread).await.body;
     let parts = body["contents"][1]["parts"].as_array().unwrap();
     let calls: Vec<&Value> = parts.iter().filter(|part| part.get("functionCall").is_some()).collect();
-    assert_eq!((&calls[0]["thoughtSignature"], calls[1].get("thoughtSignature")), (&json!("c2lnMQ=="), None));
+    assert_eq!(
+        (&calls[0]["thoughtSignature"], calls[1].get("thoughtSignature")),
+        (&json!("c2lnMQ=="), None)
+    );
     assert_eq!(calls[0]["functionCall"]["args"], json!({"city": "Paris"}));
     let answers = body["contents"][2]["parts"].as_array().unwrap();
-    assert_eq!(answers.iter().map(|part| part["functionResponse"]["id"].as_str().unwrap()).collect::<Vec<_>>(), ["f1", "f2"]);
+    assert_eq!(
+        answers
+            .iter()
+            .map(|part| part["functionResponse"]["id"].as_str().unwrap())
+            .collect::<Vec<_>>(),
+        ["f1", "f2"]
+    );
 }
 
 #[tokio::test]
 async fn gemini_gets_a_signed_text_back() {
     let thread = thread("gemini:gemini-3-test", events("gemini_signed_text.sse")).await;
     let body = sent("gemini:gemini-3-test", thread).await.body;
-    assert_eq!(body["contents"][1]["parts"], json!([{"text": "The answer is 42.", "thoughtSignature": "dGV4dA=="}]));
+    assert_eq!(
+        body["contents"][1]["parts"],
+        json!([{"text": "The answer is 42.", "thoughtSignature": "dGV4dA=="}])
+    );
 }
 
 #[tokio::test]
@@ -190,7 +260,10 @@ async fn ollama_gets_its_thinking_back_beside_calls() {
     let thread = thread("ollama:qwen3", Reply::lines(fixture("ollama_calls.ndjson"))).await;
     let body = sent("ollama:qwen3", thread).await.body;
     assert_eq!(body["messages"][1]["thinking"], "Both cities.");
-    assert_eq!(body["messages"][1]["tool_calls"][1]["function"]["arguments"], json!({"a": 2}));
+    assert_eq!(
+        body["messages"][1]["tool_calls"][1]["function"]["arguments"],
+        json!({"a": 2})
+    );
 }
 
 /// FC-139: arguments that were not JSON go back as an empty object.
@@ -209,7 +282,9 @@ async fn broken_arguments_go_back_as_an_object() {
 async fn an_edited_call_goes_back_as_it_was_edited() {
     let mut thread = thread("openai-responses:gpt-test", events("responses_reasoning.sse")).await;
     if let Message::Assistant(message) = &mut thread[1] {
-        message.calls_mut().for_each(|call| call.input = json!({"city": "Rome"}));
+        message
+            .calls_mut()
+            .for_each(|call| call.input = json!({"city": "Rome"}));
     }
     let body = sent("openai-responses:gpt-test", thread).await.body;
     assert_eq!(body["input"][4]["arguments"], "{\"city\":\"Rome\"}");

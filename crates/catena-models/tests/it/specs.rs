@@ -15,7 +15,13 @@ fn any(_: &str) -> Option<String> {
 
 #[test]
 fn aliases_are_another_name_for_the_same_provider() {
-    for (alias, name) in [("qwen", "dashscope"), ("glm", "zhipu"), ("kimi", "moonshot"), ("google", "gemini"), ("OpenAI", "openai")] {
+    for (alias, name) in [
+        ("qwen", "dashscope"),
+        ("glm", "zhipu"),
+        ("kimi", "moonshot"),
+        ("google", "gemini"),
+        ("OpenAI", "openai"),
+    ] {
         let model = connect(&ProviderSpec::new(format!("{alias}:m")), &any).unwrap();
         assert_eq!(model.name(), format!("{name}:m"));
         assert_eq!(model.profile().provider, name);
@@ -24,7 +30,10 @@ fn aliases_are_another_name_for_the_same_provider() {
 
 #[test]
 fn a_model_may_have_colons_in_its_name() {
-    assert_eq!(connect(&ProviderSpec::new("ollama:qwen3:4b"), &any).unwrap().name(), "ollama:qwen3:4b");
+    assert_eq!(
+        connect(&ProviderSpec::new("ollama:qwen3:4b"), &any).unwrap().name(),
+        "ollama:qwen3:4b"
+    );
 }
 
 #[test]
@@ -58,7 +67,14 @@ fn local_servers_need_no_key() {
 
 #[test]
 fn addresses_that_cannot_work_are_refused_without_being_repeated() {
-    for url in ["localhost:8000", "ftp://example.org", "https://user:secret@example.org", "https://example.org?key=secret", "", "http://"] {
+    for url in [
+        "localhost:8000",
+        "ftp://example.org",
+        "https://user:secret@example.org",
+        "https://example.org?key=secret",
+        "",
+        "http://",
+    ] {
         let text = error(ProviderSpec::new("openai:m").base_url(url), &any);
         assert!(text.contains("base_url"), "{text}");
         assert!(!text.contains("secret"), "{text}");
@@ -79,7 +95,10 @@ fn the_operators_number_wins_and_the_unknown_stays_unknown() {
     assert!(listed.max_output.is_some() && listed.images && listed.files && listed.tools);
     assert_eq!(listed.reasoning_replay, ReasoningReplay::Signed);
     assert!(listed.native_tools.iter().any(|tool| tool == "bash_20250124"));
-    assert_eq!(profile(ProviderSpec::new("anthropic:claude-haiku-4-5").context_window(8_192)).context_window, Some(8_192));
+    assert_eq!(
+        profile(ProviderSpec::new("anthropic:claude-haiku-4-5").context_window(8_192)).context_window,
+        Some(8_192)
+    );
     let unknown = profile(ProviderSpec::new("dashscope:qwen-max"));
     assert_eq!((unknown.context_window, unknown.max_output), (None, None));
     assert_eq!(unknown.structured_output, NativeOutput::Tool);
@@ -89,7 +108,10 @@ fn the_operators_number_wins_and_the_unknown_stays_unknown() {
 fn ollamas_window_is_what_it_is_told_to_load() {
     let window = |spec: ProviderSpec| connect(&spec, &any).unwrap().profile().context_window;
     assert_eq!(window(ProviderSpec::new("ollama:qwen3:4b")), None);
-    assert_eq!(window(ProviderSpec::new("ollama:qwen3:4b").extra("num_ctx", 16_384.into())), Some(16_384));
+    assert_eq!(
+        window(ProviderSpec::new("ollama:qwen3:4b").extra("num_ctx", 16_384.into())),
+        Some(16_384)
+    );
 }
 
 #[test]
@@ -98,6 +120,9 @@ fn a_specification_is_read_from_a_file_and_knows_its_keys() {
         "model": "openai:m", "base_url": "https://example.org/v1", "context_window": 1000, "extra": {"seed": 1}, "limits": {"idle_ms": 5},
     }))
     .unwrap();
-    assert_eq!((spec.context_window, spec.limits.idle_ms, spec.limits.connect_ms), (Some(1000), 5, 10_000));
+    assert_eq!(
+        (spec.context_window, spec.limits.idle_ms, spec.limits.connect_ms),
+        (Some(1000), 5, 10_000)
+    );
     assert!(serde_json::from_value::<ProviderSpec>(serde_json::json!({"model": "openai:m", "base_uri": "x"})).is_err());
 }

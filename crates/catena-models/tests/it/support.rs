@@ -42,7 +42,11 @@ pub(crate) fn question(model: &Arc<dyn Model>) -> ModelRequest {
 
 /// The whole answer, and the deltas it came in.
 pub(crate) async fn deltas(request: &ModelRequest) -> Result<(Vec<ModelDelta>, Fold), (Vec<ModelDelta>, ModelError)> {
-    let mut stream = request.model.stream(request).await.map_err(|error| (Vec::new(), error))?;
+    let mut stream = request
+        .model
+        .stream(request)
+        .await
+        .map_err(|error| (Vec::new(), error))?;
     let (mut seen, mut fold) = (Vec::new(), Fold::default());
     while let Some(delta) = stream.next().await {
         match delta {
@@ -53,7 +57,10 @@ pub(crate) async fn deltas(request: &ModelRequest) -> Result<(Vec<ModelDelta>, F
             Err(error) => return Err((seen, error)),
         }
     }
-    assert!(matches!(seen.last(), Some(ModelDelta::End { .. })), "the end comes last: {seen:?}");
+    assert!(
+        matches!(seen.last(), Some(ModelDelta::End { .. })),
+        "the end comes last: {seen:?}"
+    );
     Ok((seen, fold))
 }
 
@@ -93,7 +100,10 @@ pub(crate) fn finish(reason: &str) -> Value {
 
 /// The calls of a message as name, id and input.
 pub(crate) fn calls(message: &AssistantMessage) -> Vec<(&str, &str, &Value)> {
-    message.calls().map(|call| (call.name.as_str(), call.id.as_str(), &call.input)).collect()
+    message
+        .calls()
+        .map(|call| (call.name.as_str(), call.id.as_str(), &call.input))
+        .collect()
 }
 
 /// A tool that is offered and never called.
@@ -116,7 +126,14 @@ impl Tool for Offered {
 
 /// The result of a call.
 pub(crate) fn result(call: &str, name: &str, parts: Vec<Part>, status: ToolStatus) -> Message {
-    Message::Tool(ToolMessage { id: MessageId::fresh(), call: call.into(), name: name.to_owned(), parts, status, artifact: None })
+    Message::Tool(ToolMessage {
+        id: MessageId::fresh(),
+        call: call.into(),
+        name: name.to_owned(),
+        parts,
+        status,
+        artifact: None,
+    })
 }
 
 /// What is sent for these messages.
@@ -125,7 +142,11 @@ pub(crate) async fn sent(name: &str, messages: Vec<Message>) -> Seen {
 }
 
 /// What is sent for these messages after an edit of the request. The answer does not matter.
-pub(crate) async fn sent_with(spec: ProviderSpec, messages: Vec<Message>, edit: impl FnOnce(&mut ModelRequest)) -> Seen {
+pub(crate) async fn sent_with(
+    spec: ProviderSpec,
+    messages: Vec<Message>,
+    edit: impl FnOnce(&mut ModelRequest),
+) -> Seen {
     let mock = Mock::start([]).await;
     let mut request = ModelRequest::new(connected(spec, &mock), messages);
     edit(&mut request);

@@ -19,14 +19,20 @@ fn fold(deltas: impl IntoIterator<Item = ModelDelta>, stop: StopReason) -> Assis
 }
 
 fn calls(deltas: impl IntoIterator<Item = ModelDelta>) -> Vec<(String, Value)> {
-    fold(deltas, StopReason::ToolCalls).calls().map(|c| (c.name.clone(), c.input.clone())).collect()
+    fold(deltas, StopReason::ToolCalls)
+        .calls()
+        .map(|c| (c.name.clone(), c.input.clone()))
+        .collect()
 }
 
 /// FC-122: a new id at a used index starts a new call.
 #[test]
 fn a_new_id_at_a_used_index_starts_a_new_call() {
     let got = calls([piece(0, "A", "f", r#"{"c":1}"#), piece(0, "B", "f", r#"{"c":2}"#)]);
-    assert_eq!(got, [("f".to_owned(), json!({"c": 1})), ("f".to_owned(), json!({"c": 2}))]);
+    assert_eq!(
+        got,
+        [("f".to_owned(), json!({"c": 1})), ("f".to_owned(), json!({"c": 2}))]
+    );
 }
 
 /// FC-124: without an index, fragments belong to the call that started last.
@@ -38,7 +44,10 @@ fn a_piece_without_index_belongs_to_the_call_that_started_last() {
         piece(None, "B", "g", ""),
         piece(None, "", "", r#"{"b":2}"#),
     ]);
-    assert_eq!(got, [("f".to_owned(), json!({"a": 1})), ("g".to_owned(), json!({"b": 2}))]);
+    assert_eq!(
+        got,
+        [("f".to_owned(), json!({"a": 1})), ("g".to_owned(), json!({"b": 2}))]
+    );
 }
 
 #[test]
@@ -49,7 +58,10 @@ fn pieces_of_parallel_calls_may_interleave() {
         piece(0, "", "", ":1}"),
         piece(1, "", "", ":2}"),
     ]);
-    assert_eq!(got, [("f".to_owned(), json!({"a": 1})), ("g".to_owned(), json!({"b": 2}))]);
+    assert_eq!(
+        got,
+        [("f".to_owned(), json!({"a": 1})), ("g".to_owned(), json!({"b": 2}))]
+    );
 }
 
 /// FC-127: empty argument text means an empty object.
@@ -61,7 +73,10 @@ fn empty_arguments_are_an_empty_object() {
 /// FC-128: complete calls in one chunk without an id are accepted and get ids of their own.
 #[test]
 fn whole_calls_without_id_or_index_are_separate_calls() {
-    let message = fold([piece(None, "", "f", r#"{"a":1}"#), piece(None, "", "f", r#"{"a":1}"#)], StopReason::End);
+    let message = fold(
+        [piece(None, "", "f", r#"{"a":1}"#), piece(None, "", "f", r#"{"a":1}"#)],
+        StopReason::End,
+    );
     let ids: Vec<_> = message.calls().map(|call| call.id.clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_ne!(ids[0], ids[1]);
@@ -82,7 +97,10 @@ fn arguments_that_are_no_object_make_the_call_invalid() {
 /// FC-139: arguments cut by the output limit are an error that says so.
 #[test]
 fn arguments_cut_by_the_output_limit_say_so() {
-    let message = fold([piece(0, "A", "write", r#"{"path":"/a","content":"abc"#)], StopReason::Length);
+    let message = fold(
+        [piece(0, "A", "write", r#"{"path":"/a","content":"abc"#)],
+        StopReason::Length,
+    );
     let invalid = message.calls().next().unwrap().invalid.clone().unwrap();
     assert!(invalid.reason.contains("output limit"), "{}", invalid.reason);
 }
@@ -91,12 +109,18 @@ fn arguments_cut_by_the_output_limit_say_so() {
 fn a_stream_without_an_end_is_truncated() {
     let mut fold = Fold::default();
     fold.push(ModelDelta::Text { text: "half".into() });
-    assert_eq!(fold.finish("m".into(), "x").unwrap_err().kind, ModelErrorKind::Truncated);
+    assert_eq!(
+        fold.finish("m".into(), "x").unwrap_err().kind,
+        ModelErrorKind::Truncated
+    );
 }
 
 #[test]
 fn an_answer_of_nothing_is_an_error() {
-    for (stop, kind) in [(StopReason::End, ModelErrorKind::Empty), (StopReason::Refusal, ModelErrorKind::Refused)] {
+    for (stop, kind) in [
+        (StopReason::End, ModelErrorKind::Empty),
+        (StopReason::Refusal, ModelErrorKind::Refused),
+    ] {
         let mut fold = Fold::default();
         fold.push(ModelDelta::Reasoning { text: "hm".into() });
         fold.push(ModelDelta::End { stop });
@@ -107,9 +131,16 @@ fn an_answer_of_nothing_is_an_error() {
 /// FC-146: a signed block with empty text survives.
 #[test]
 fn a_signed_thought_without_text_is_kept() {
-    let end = Reasoning { signature: Some("s1".into()), provider: Some("anthropic".into()), ..Reasoning::default() };
+    let end = Reasoning {
+        signature: Some("s1".into()),
+        provider: Some("anthropic".into()),
+        ..Reasoning::default()
+    };
     let message = fold(
-        [ModelDelta::ReasoningEnd(end.clone()), ModelDelta::Text { text: "hi".into() }],
+        [
+            ModelDelta::ReasoningEnd(end.clone()),
+            ModelDelta::Text { text: "hi".into() },
+        ],
         StopReason::End,
     );
     assert_eq!(message.parts, [Part::Reasoning(end), Part::text("hi")]);

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
-use catena_core::message::{AssistantMessage, Data, File, Image, Message, Part, Reasoning, ToolCall, ToolMessage, ToolStatus};
+use catena_core::message::{
+    AssistantMessage, Data, File, Image, Message, Part, Reasoning, ToolCall, ToolMessage, ToolStatus,
+};
 use catena_core::model::ReasoningReplay;
 use rig_core::message::{
-    AssistantContent, AssistantMessage as RigAssistant, CallId, Document, DocumentMediaType, DocumentSourceKind, Image as RigImage,
-    ImageMediaType, Message as RigMessage, MimeType, Opaque, Reasoning as RigReasoning, Text, ToolCall as RigCall, ToolFunction, ToolName,
-    ToolResult, ToolResultContent, UserContent,
+    AssistantContent, AssistantMessage as RigAssistant, CallId, Document, DocumentMediaType, DocumentSourceKind,
+    Image as RigImage, ImageMediaType, Message as RigMessage, MimeType, Opaque, Reasoning as RigReasoning, Text,
+    ToolCall as RigCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
 };
 use serde_json::{Map, Value};
 
@@ -18,11 +20,17 @@ impl Encoder<'_> {
     pub(super) fn push(&self, message: &Message, history: &mut Vec<RigMessage>) {
         match message {
             Message::System(system) => history.push(RigMessage::system(text_of(&system.parts))),
-            Message::User(user) => history.push(RigMessage::User { content: user_content(&user.parts) }),
+            Message::User(user) => history.push(RigMessage::User {
+                content: user_content(&user.parts),
+            }),
             Message::Tool(tool) => {
-                let Some(result) = result(tool).map(UserContent::ToolResult) else { return };
+                let Some(result) = result(tool).map(UserContent::ToolResult) else {
+                    return;
+                };
                 match history.last_mut() {
-                    Some(RigMessage::User { content }) if content.iter().all(|part| matches!(part, UserContent::ToolResult(_))) => {
+                    Some(RigMessage::User { content })
+                        if content.iter().all(|part| matches!(part, UserContent::ToolResult(_))) =>
+                    {
                         content.push(result);
                     }
                     _ => history.push(RigMessage::User { content: vec![result] }),
@@ -34,7 +42,11 @@ impl Encoder<'_> {
 
     /// A message of the model; none if nothing of it may be sent.
     fn assistant(&self, message: &AssistantMessage) -> Option<RigMessage> {
-        let own = message.model.as_deref().and_then(|name| name.split_once(':')).is_some_and(|(by, _)| by == self.profile.provider);
+        let own = message
+            .model
+            .as_deref()
+            .and_then(|name| name.split_once(':'))
+            .is_some_and(|(by, _)| by == self.profile.provider);
         let calls_of = self.beside_calls(message);
         let has_calls = message.calls().next().is_some();
         let mut content = Vec::with_capacity(message.parts.len());
@@ -57,7 +69,10 @@ impl Encoder<'_> {
                 Part::File(file) => content.push(AssistantContent::Text(Text::new(file_note(file)))),
                 Part::Provider(_) => {
                     if let Some(item) = self.own_block(part).filter(|item| own && !is_ours(item)) {
-                        content.push(AssistantContent::Opaque(Opaque { item: item.clone(), replay: true }));
+                        content.push(AssistantContent::Opaque(Opaque {
+                            item: item.clone(),
+                            replay: true,
+                        }));
                     }
                 }
                 _ => {}
@@ -78,20 +93,28 @@ impl Encoder<'_> {
             ReasoningReplay::Never => None,
             ReasoningReplay::Signed if self.thoughts_unbound => None,
             ReasoningReplay::Signed => self.native.signed(thought),
-            ReasoningReplay::TextWithCalls => (has_calls && !thought.text.is_empty()).then(|| self.native.plain(&thought.text)),
+            ReasoningReplay::TextWithCalls => {
+                (has_calls && !thought.text.is_empty()).then(|| self.native.plain(&thought.text))
+            }
         }?;
         let redacted = thought.text.is_empty() && thought.encrypted.is_some();
-        let block = RigReasoning { text: thought.text.clone(), redacted, native: None };
+        let block = RigReasoning {
+            text: thought.text.clone(),
+            redacted,
+            native: None,
+        };
         Some(AssistantContent::Reasoning(block).with_native(item))
     }
 
     fn call(&self, call: &ToolCall, own: bool, beside: Option<&Map<String, Value>>) -> Option<AssistantContent> {
         let function = ToolFunction::new(tool_name(&call.name)?, call.input.clone());
         let block = AssistantContent::ToolCall(RigCall::new(CallId::from_wire(call.id.as_str()), function));
-        Some(match self.native.call(call, beside).filter(|_| own && !call.name.is_empty()) {
-            Some(item) => block.with_native(item),
-            None => block,
-        })
+        Some(
+            match self.native.call(call, beside).filter(|_| own && !call.name.is_empty()) {
+                Some(item) => block.with_native(item),
+                None => block,
+            },
+        )
     }
 
     fn beside_text(&self, next: Option<&Part>) -> Option<Map<String, Value>> {
@@ -103,8 +126,14 @@ impl Encoder<'_> {
     }
 
     fn beside_calls(&self, message: &AssistantMessage) -> HashMap<String, Map<String, Value>> {
-        let blocks = message.parts.iter().filter_map(|part| self.own_block(part)).filter(|block| block["type"] == OF_CALL);
-        blocks.filter_map(|block| Some((block["call"].as_str()?.to_owned(), block["item"].as_object()?.clone()))).collect()
+        let blocks = message
+            .parts
+            .iter()
+            .filter_map(|part| self.own_block(part))
+            .filter(|block| block["type"] == OF_CALL);
+        blocks
+            .filter_map(|block| Some((block["call"].as_str()?.to_owned(), block["item"].as_object()?.clone())))
+            .collect()
     }
 
     pub(super) fn own_block<'p>(&self, part: &'p Part) -> Option<&'p Value> {
@@ -174,10 +203,21 @@ fn image(picture: &Image) -> Result<RigImage, String> {
         // A drawing in text, such as SVG: models read its source.
         Data::Text(text) => return Err(text.clone()),
     };
-    let media_type = ImageMediaType::from_mime_type(&picture.media_type.to_ascii_lowercase().replace("image/jpg", "image/jpeg"));
+    let media_type = ImageMediaType::from_mime_type(
+        &picture
+            .media_type
+            .to_ascii_lowercase()
+            .replace("image/jpg", "image/jpeg"),
+    );
     match (media_type, &data) {
-        (None, DocumentSourceKind::Base64(_)) => Err(format!("(an image of type {} that cannot be sent)", picture.media_type)),
-        (media_type, _) => Ok(RigImage { data, media_type, ..RigImage::default() }),
+        (None, DocumentSourceKind::Base64(_)) => {
+            Err(format!("(an image of type {} that cannot be sent)", picture.media_type))
+        }
+        (media_type, _) => Ok(RigImage {
+            data,
+            media_type,
+            ..RigImage::default()
+        }),
     }
 }
 
@@ -191,14 +231,20 @@ fn document(file: &File) -> Option<Document> {
     };
     media_type.as_ref()?;
     let title = serde_json::json!({"title": file.name});
-    Some(Document { data, media_type, additional_params: Some(title) })
+    Some(Document {
+        data,
+        media_type,
+        additional_params: Some(title),
+    })
 }
 
 /// A file in words: its text if it is one, otherwise that it is there.
 fn file_note(file: &File) -> String {
     match &file.data {
         Data::Text(text) => format!("File `{}`:\n\n{text}", file.name),
-        Data::Base64(_) | Data::Url(_) => format!("(file `{}` of type {} that cannot be sent)", file.name, file.media_type),
+        Data::Base64(_) | Data::Url(_) => {
+            format!("(file `{}` of type {} that cannot be sent)", file.name, file.media_type)
+        }
     }
 }
 

@@ -16,7 +16,14 @@ pub(super) fn timed(body: BoxedStream, limit: Duration) -> BoxedStream {
             Ok(Some(Ok(chunk))) => Some((Ok(chunk), Some(body))),
             Ok(Some(Err(error))) => Some((Err(clean(error, TransportError::Cut)), None)),
             Ok(None) => None,
-            Err(_) => Some((Err(TransportError::Timeout { what: "nothing more came from the server", limit }.into()), None)),
+            Err(_) => Some((
+                Err(TransportError::Timeout {
+                    what: "nothing more came from the server",
+                    limit,
+                }
+                .into()),
+                None,
+            )),
         }
     }))
 }

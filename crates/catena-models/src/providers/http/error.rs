@@ -37,17 +37,25 @@ impl From<TransportError> for http_client::Error {
 pub(super) async fn in_time<T>(limit: Duration, sent: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(limit, sent).await {
         Ok(answer) => answer.map_err(|error| clean(error, TransportError::Unreachable)),
-        Err(_) => Err(TransportError::Timeout { what: "the server did not answer", limit }.into()),
+        Err(_) => Err(TransportError::Timeout {
+            what: "the server did not answer",
+            limit,
+        }
+        .into()),
     }
 }
 
 /// An error of the client below, without the address it was talking to.
 pub(super) fn clean(error: http_client::Error, wrap: fn(reqwest::Error) -> TransportError) -> http_client::Error {
-    let http_client::Error::Instance(inner) = error else { return error };
+    let http_client::Error::Instance(inner) = error else {
+        return error;
+    };
     match inner.downcast::<reqwest::Error>() {
-        Ok(error) if error.is_timeout() => {
-            TransportError::Timeout { what: "no connection could be opened", limit: crate::providers::TimeLimits::CONNECT }.into()
+        Ok(error) if error.is_timeout() => TransportError::Timeout {
+            what: "no connection could be opened",
+            limit: crate::providers::TimeLimits::CONNECT,
         }
+        .into(),
         Ok(error) => wrap(error.without_url()).into(),
         Err(other) => http_client::Error::Instance(other),
     }

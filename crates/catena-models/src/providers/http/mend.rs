@@ -21,10 +21,17 @@ impl Mender {
         if !data.contains("\"tool_calls\"") {
             return;
         }
-        let Ok(mut event) = serde_json::from_str::<Value>(data) else { return };
+        let Ok(mut event) = serde_json::from_str::<Value>(data) else {
+            return;
+        };
         let mut mended = false;
         for choice in event["choices"].as_array_mut().into_iter().flatten() {
-            for piece in choice.pointer_mut("/delta/tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+            for piece in choice
+                .pointer_mut("/delta/tool_calls")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
                 mended |= self.piece(piece);
             }
         }
@@ -38,10 +45,12 @@ impl Mender {
         let id = piece["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
         let named = piece["function"]["name"].as_str().is_some_and(|name| !name.is_empty());
         let given = piece["index"].as_u64();
-        let index = given.or_else(|| self.by_id.get(id.as_ref()?).copied()).or(match id.is_none() && !named {
-            true => self.last,
-            false => None,
-        });
+        let index = given
+            .or_else(|| self.by_id.get(id.as_ref()?).copied())
+            .or(match id.is_none() && !named {
+                true => self.last,
+                false => None,
+            });
         let index = index.unwrap_or(self.next);
         self.next = self.next.max(index.saturating_add(1));
         self.last = Some(index);
@@ -67,7 +76,9 @@ mod tests {
         let number = |piece: &Value| {
             let mut data = json!({"choices": [{"delta": {"tool_calls": [piece]}}]}).to_string();
             mender.mend(&mut data);
-            serde_json::from_str::<Value>(&data).unwrap()["choices"][0]["delta"]["tool_calls"][0]["index"].as_u64().unwrap()
+            serde_json::from_str::<Value>(&data).unwrap()["choices"][0]["delta"]["tool_calls"][0]["index"]
+                .as_u64()
+                .unwrap()
         };
         pieces.iter().map(number).collect()
     }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures::stream;
 use futures::StreamExt;
+use futures::stream;
 use rig_core::http_client::framing::{SseEvent, SseFramer};
 use rig_core::http_client::{self, BoxedStream};
 use serde_json::Value;
@@ -35,18 +35,32 @@ impl Tap {
         if !data.contains("\"reasoning\"") {
             return;
         }
-        let Ok(mut event) = serde_json::from_str::<Value>(data) else { return };
+        let Ok(mut event) = serde_json::from_str::<Value>(data) else {
+            return;
+        };
         if event["type"] != "response.output_item.done" || event["item"]["type"] != "reasoning" {
             return;
         }
-        let Some(place) = event["output_index"].as_u64().and_then(|at| usize::try_from(at).ok()) else { return };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back((place, event["item"].take()));
+        let Some(place) = event["output_index"].as_u64().and_then(|at| usize::try_from(at).ok()) else {
+            return;
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back((place, event["item"].take()));
     }
 }
 
 /// A body of events, each of them written as rig expects it; the last one counts even without its blank line, if it is whole.
 pub(super) fn reframed(body: BoxedStream, tap: Option<Tap>) -> BoxedStream {
-    let state = Some((body, Reframer { framer: SseFramer::new(), tap, mender: Mender::default() }));
+    let state = Some((
+        body,
+        Reframer {
+            framer: SseFramer::new(),
+            tap,
+            mender: Mender::default(),
+        },
+    ));
     Box::pin(stream::unfold(state, |state| async move {
         let (mut body, mut reframer) = state?;
         loop {
@@ -83,7 +97,13 @@ pub(super) fn as_one_event(body: BoxedStream, tap: Option<Tap>) -> BoxedStream {
             tap.look(&data);
         }
         let mut out = String::with_capacity(data.len() + 16);
-        write(&SseEvent { data, ..SseEvent::default() }, &mut out);
+        write(
+            &SseEvent {
+                data,
+                ..SseEvent::default()
+            },
+            &mut out,
+        );
         Ok(Bytes::from(out))
     }))
 }
@@ -144,7 +164,11 @@ mod tests {
     use super::*;
 
     fn framed(chunks: &[&[u8]]) -> String {
-        let mut reframer = Reframer { framer: SseFramer::new(), tap: None, mender: Mender::default() };
+        let mut reframer = Reframer {
+            framer: SseFramer::new(),
+            tap: None,
+            mender: Mender::default(),
+        };
         let mut out = Vec::new();
         for chunk in chunks {
             out.extend_from_slice(&reframer.push(chunk));
@@ -159,13 +183,19 @@ mod tests {
         assert_eq!(framed(&[b"data:{\"a\":1}\r\n\r\n"]), "data: {\"a\":1}\n\n");
         assert_eq!(framed(&[b"data: a\ndata: b\n\n"]), "data: a\ndata: b\n\n");
         assert_eq!(framed(&[b"event: x\rdata: {}\r\r"]), "event: x\ndata: {}\n\n");
-        assert_eq!(framed(&[b"data: {\"a\":1}\n\ndata:[DONE]"]), "data: {\"a\":1}\n\ndata: [DONE]\n\n");
+        assert_eq!(
+            framed(&[b"data: {\"a\":1}\n\ndata:[DONE]"]),
+            "data: {\"a\":1}\n\ndata: [DONE]\n\n"
+        );
     }
 
     /// FC-131: comments are not events.
     #[test]
     fn comments_are_dropped() {
-        assert_eq!(framed(&[b": ping\n\n: OPENROUTER PROCESSING\n\ndata: {}\n\n"]), "data: {}\n\n");
+        assert_eq!(
+            framed(&[b": ping\n\n: OPENROUTER PROCESSING\n\ndata: {}\n\n"]),
+            "data: {}\n\n"
+        );
     }
 
     #[test]

@@ -1,0 +1,368 @@
+//! How each hook is run, and what its failure means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::plan::{Chain, Planned};
+use super::protect::protect;
+use crate::context::{Intake, RunContext, Turn};
+use crate::error::{Error, Result, chain_text};
+use crate::event::{Decided, EventKind};
+use crate::id::CallId;
+use crate::message::ToolCall;
+use crate::middleware::{AfterModel, Ending, Flow, Hook, OnFailure, ToolDecision};
+use crate::model::{ModelRequest, ModelResponse};
+use crate::record::OutcomeRecord;
+use crate::tool::{Tool, ToolOutput};
+
+/// One call of one hook: its handle, its limits, and its line in the events.
+pub(super) struct Called<'a> {
+    entry: &'a Planned,
+    hook: Hook,
+    run: RunContext,
+    /// Absent when nobody watches.
+    started: Option<Instant>,
+}
+
+impl<'a> Called<'a> {
+    pub(super) fn new(run: &RunContext, entry: &'a Planned, hook: Hook, call: Option<&CallId>) -> Self {
+        let started = run.shared.events.is_watched().then(Instant::now);
+        Self {
+            entry,
+            hook,
+            run: run.stamped(&entry.name, hook, call),
+            started,
+        }
+    }
+
+    pub(super) fn run(&self) -> &RunContext {
+        &self.run
+    }
+
+    fn what(&self) -> String {
+        format!("middleware `{}` in {}", self.entry.name, self.hook)
+    }
+
+    /// Within the middleware's budget.
+    pub(super) async fn limited<T>(&self, future: BoxFuture<'_, Result<T>>) -> Result<T> {
+        self.settle(protect(|| self.what(), Some(self.entry.middleware.budget()), future).await)
+    }
+
+    /// A wrap: its time is that of what it wraps, which has limits of its own.
+    pub(super) async fn unlimited<T>(&self, future: BoxFuture<'_, Result<T>>) -> Result<T> {
+        protect(|| self.what(), None, future).await
+    }
+
+    /// Takes back what a failed hook did to the state.
+    fn settle<T>(&self, result: Result<T>) -> Result<T> {
+        if result.is_err() {
+            self.run.shared.state.undo(self.run.take_undo());
+        }
+        result
+    }
+
+    pub(super) fn wrapped(&self, decided: std::result::Result<Decided, &Error>) {
+        match decided {
+            Ok(decided) => self.report(decided, Vec::new, None),
+            Err(error) => self.report(Decided::Failed, Vec::new, Some(chain_text(error))),
+        }
+    }
+
+    pub(super) fn report(&self, decision: Decided, changed: impl FnOnce() -> Vec<String>, detail: Option<String>) {
+        let Some(started) = self.started else { return };
+        let mut changed = changed();
+        changed.extend(self.run.take_undo().keys().map(|key| format!("state:{key}")));
+        self.run.emit_kind(EventKind::Middleware {
+            name: self.entry.name.clone(),
+            hook: self.hook,
+            decision,
+            changed,
+            duration_us: started.elapsed(),
+            call: self.run.call().cloned(),
+            detail,
+        });
+    }
+
+    /// A failure: reported, and passed on or swallowed as the middleware declares.
+    pub(super) fn failed(&self, error: Error) -> Result<(), Error> {
+        self.report(Decided::Failed, Vec::new, Some(chain_text(&error)));
+        match self.entry.middleware.on_failure() {
+            OnFailure::Open => {
+                tracing::warn!(middleware = &*self.entry.name, hook = %self.hook, error = chain_text(&error), "failed open");
+                Ok(())
+            }
+            OnFailure::Close => Err(self.named(error)),
+        }
+    }
+
+    pub(super) fn named(&self, error: Error) -> Error {
+        match error {
+            // It says already whose it is.
+            error @ (Error::Panic(_) | Error::Timeout { .. } | Error::NotParallelSafe { .. } | Error::Cancelled) => {
+                error
+            }
+            source => Error::Middleware {
+                middleware: self.entry.name.to_string(),
+                hook: self.hook.as_str(),
+                source: Box::new(source),
+            },
+        }
+    }
+}
+
+/// A decision to end the run, and whose it is.
+pub(crate) type Stopped = Option<(String, Ending)>;
+
+impl Chain {
+    /// The tools that middlewares offer, in plan order.
+    pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<Arc<dyn Tool>>> {
+        let mut tools = Vec::new();
+        for entry in self.hook(Hook::Tools) {
+            let called = Called::new(run, entry, Hook::Tools, None);
+            match called.limited(entry.middleware.tools(called.run())).await {
+                Ok(offered) => tools.extend(offered),
+                Err(error) => called.failed(error)?,
+            }
+        }
+        Ok(tools)
+    }
+
+    /// Runs every `before_agent`, waves side by side.
+    pub(crate) async fn before_agent(&self, intake: &mut Intake) -> Result<Stopped> {
+        for segment in self.segments() {
+            let stopped = match segment.as_slice() {
+                [one] => one.before_agent(intake).await?,
+                wave => super::wave::run(wave, intake).await?,
+            };
+            if stopped.is_some() {
+                return Ok(stopped);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) async fn before_model(&self, turn: &mut Turn) -> Result<Stopped> {
+        for entry in self.hook(Hook::BeforeModel) {
+            let called = Called::new(&turn.run, entry, Hook::BeforeModel, None);
+            let before = Kept::of(turn);
+            turn.run = called.run().clone();
+            let decided = called.limited(entry.middleware.before_model(turn)).await;
+            turn.run = before.run.clone();
+            match decided {
+                Ok(Flow::Continue) => called.report(Decided::Continue, || before.changed(turn), None),
+                Ok(Flow::Stop(ending)) => {
+                    called.report(
+                        Decided::Stop,
+                        || before.changed(turn),
+                        Some(ending.reason.message.clone()),
+                    );
+                    return Ok(Some((entry.name.to_string(), ending)));
+                }
+                Err(error) => {
+                    before.restore(turn);
+                    called.failed(error)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) async fn after_model(&self, turn: &mut Turn, response: &mut ModelResponse) -> Result<(bool, Stopped)> {
+        let mut again = false;
+        for entry in self.hook(Hook::AfterModel) {
+            let called = Called::new(&turn.run, entry, Hook::AfterModel, None);
+            let (before, answer) = (Kept::of(turn), response.clone());
+            turn.run = called.run().clone();
+            let decided = called.limited(entry.middleware.after_model(turn, response)).await;
+            turn.run = before.run.clone();
+            let changed = || {
+                let edited = answer.message != response.message;
+                before
+                    .changed(turn)
+                    .into_iter()
+                    .chain(edited.then(|| "message".to_owned()))
+                    .collect()
+            };
+            match decided {
+                Ok(AfterModel::Continue) => called.report(Decided::Continue, &changed, None),
+                Ok(AfterModel::AskAgain) => {
+                    called.report(Decided::AskAgain, &changed, None);
+                    again = true;
+                }
+                Ok(AfterModel::Stop(ending)) => {
+                    called.report(Decided::Stop, &changed, Some(ending.reason.message.clone()));
+                    return Ok((again, Some((entry.name.to_string(), ending))));
+                }
+                Err(error) => {
+                    before.restore(turn);
+                    *response = answer;
+                    called.failed(error)?;
+                }
+            }
+        }
+        Ok((again, None))
+    }
+
+    /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
+    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(String, ToolDecision)> {
+        let entry = self.nth(Hook::BeforeToolCall, position)?;
+        let called = Called::new(&turn.run, entry, Hook::BeforeToolCall, Some(&call.id));
+        let decided = called.limited(entry.middleware.before_tool_call(turn, call)).await;
+        let name = entry.name.to_string();
+        let decision = match decided {
+            Ok(decision) => {
+                let (decided, detail) = describe(&decision);
+                called.report(decided, Vec::new, detail);
+                decision
+            }
+            Err(error) => match called.failed(error) {
+                Ok(()) => ToolDecision::Allow,
+                Err(error) => ToolDecision::block(format!(
+                    "this call could not be checked, so it was not made: {}",
+                    chain_text(&error)
+                )),
+            },
+        };
+        Some((name, decision))
+    }
+
+    pub(crate) async fn after_tool_call(&self, turn: &mut Turn, call: &ToolCall, output: &mut ToolOutput) {
+        for entry in self.hook(Hook::AfterToolCall) {
+            let called = Called::new(&turn.run, entry, Hook::AfterToolCall, Some(&call.id));
+            let (before, kept) = (Kept::of(turn), output.clone());
+            turn.run = called.run().clone();
+            let done = called
+                .limited(entry.middleware.after_tool_call(turn, call, output))
+                .await;
+            turn.run = before.run.clone();
+            match done {
+                Ok(()) => {
+                    let edited = *output != kept;
+                    called.report(
+                        Decided::Continue,
+                        || edited.then(|| "result".to_owned()).into_iter().collect(),
+                        None,
+                    );
+                }
+                Err(error) => {
+                    before.restore(turn);
+                    *output = kept;
+                    if let Err(error) = called.failed(error) {
+                        // Whatever was to be taken out of the result may still be in it.
+                        *output = ToolOutput::error(format!("the result was withheld: {}", chain_text(&error)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs every `after_agent`; `limit` caps each of them, for runs that are being cancelled.
+    pub(crate) async fn after_agent(&self, run: &RunContext, outcome: &OutcomeRecord, limit: Option<Duration>) {
+        for entry in self.hook(Hook::AfterAgent) {
+            let called = Called::new(run, entry, Hook::AfterAgent, None);
+            let budget = limit.unwrap_or(Duration::MAX).min(entry.middleware.budget());
+            let future = entry.middleware.after_agent(called.run(), outcome);
+            match called.settle(protect(|| called.what(), Some(budget), future).await) {
+                Ok(()) => called.report(Decided::Continue, Vec::new, None),
+                Err(error) => called.report(Decided::Failed, Vec::new, Some(chain_text(&error))),
+            }
+        }
+    }
+}
+
+impl Planned {
+    pub(super) async fn before_agent(&self, intake: &mut Intake) -> Result<Stopped> {
+        let called = Called::new(&intake.run, self, Hook::BeforeAgent, None);
+        let before = intake.clone();
+        intake.run = called.run().clone();
+        let decided = called.limited(self.middleware.before_agent(intake)).await;
+        intake.run = before.run.clone();
+        match decided {
+            Ok(flow) => {
+                let changed = || {
+                    let differences = [
+                        ("input", !Arc::ptr_eq(&before.input, &intake.input)),
+                        ("prompt", !before.prompt.is_same(&intake.prompt)),
+                        ("fold", before.staged.len() != intake.staged.len()),
+                    ];
+                    differences
+                        .into_iter()
+                        .filter(|(_, differs)| *differs)
+                        .map(|(name, _)| name.to_owned())
+                        .collect()
+                };
+                match flow {
+                    Flow::Continue => called.report(Decided::Continue, changed, None),
+                    Flow::Stop(ending) => {
+                        called.report(Decided::Stop, changed, Some(ending.reason.message.clone()));
+                        return Ok(Some((self.name.to_string(), ending)));
+                    }
+                }
+            }
+            Err(error) => {
+                *intake = before;
+                called.failed(error)?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A turn before a hook, to see what the hook changed and to take it back.
+///
+/// It shares the lists with the turn, so an edit makes a new list: that is how a change is noticed.
+struct Kept {
+    run: RunContext,
+    request: ModelRequest,
+    staged: usize,
+}
+
+impl Kept {
+    fn of(turn: &Turn) -> Self {
+        Self {
+            run: turn.run.clone(),
+            request: turn.request.clone(),
+            staged: turn.staged.len(),
+        }
+    }
+
+    fn restore(self, turn: &mut Turn) {
+        turn.run = self.run;
+        turn.request = self.request;
+        turn.staged.truncate(self.staged);
+    }
+
+    fn changed(&self, turn: &Turn) -> Vec<String> {
+        let (old, new) = (&self.request, &turn.request);
+        let differences = [
+            ("messages", !Arc::ptr_eq(&old.messages, &new.messages)),
+            ("prompt", !old.prompt.is_same(&new.prompt)),
+            ("tools", !Arc::ptr_eq(&old.tools, &new.tools)),
+            ("model", !Arc::ptr_eq(&old.model, &new.model)),
+            ("filters", old.filters.len() != new.filters.len()),
+            (
+                "settings",
+                old.settings != new.settings || old.tool_choice != new.tool_choice,
+            ),
+            ("fold", self.staged != turn.staged.len()),
+        ];
+        differences
+            .into_iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    }
+}
+
+fn describe(decision: &ToolDecision) -> (Decided, Option<String>) {
+    match decision {
+        ToolDecision::Allow => (Decided::Continue, None),
+        ToolDecision::Block(output) => (Decided::Block, Some(output.to_text())),
+        ToolDecision::Replace(call) => (Decided::Replace, Some(call.input.to_string())),
+        ToolDecision::AbortLoop(ending) => (Decided::AbortLoop, Some(ending.reason.message.clone())),
+        ToolDecision::Interrupt(request) => (Decided::Interrupt, Some(request.description.clone())),
+    }
+}

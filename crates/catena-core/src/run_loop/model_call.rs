@@ -1,0 +1,160 @@
+//! The model call itself: streamed, filtered, folded.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+
+use crate::chain::BaseModel;
+use crate::context::RunContext;
+use crate::error::Result;
+use crate::event::EventKind;
+use crate::id::MessageId;
+use crate::message::AssistantMessage;
+use crate::model::{Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage, filtered};
+use crate::output::OutputStrategy;
+
+/// What all attempts of one model step share.
+pub(super) struct ModelCall {
+    run: RunContext,
+    turn: u32,
+    idle: Duration,
+    attempts: AtomicU32,
+    /// Text has been seen that is not the answer yet.
+    flowed: AtomicBool,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Tokens of all attempts.
+    usage: Usage,
+    /// The tools of the last request.
+    offer: Arc<[String]>,
+    /// The message that those who watch have seen.
+    message: Option<MessageId>,
+}
+
+impl ModelCall {
+    pub(super) fn new(run: RunContext, turn: u32, idle: Duration) -> Self {
+        Self {
+            run,
+            turn,
+            idle,
+            attempts: AtomicU32::new(0),
+            flowed: AtomicBool::new(false),
+            seen: Mutex::default(),
+        }
+    }
+
+    fn seen<R>(&self, use_it: impl FnOnce(&mut Seen) -> R) -> R {
+        use_it(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tokens of all attempts so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.seen(|seen| seen.usage)
+    }
+
+    /// The tools of the request that the model saw last.
+    pub(super) fn offer(&self) -> Arc<[String]> {
+        self.seen(|seen| seen.offer.clone())
+    }
+
+    /// Tells those who watch to forget what they saw, if it is not `answer`.
+    pub(super) fn settle(&self, answer: Option<&MessageId>) {
+        let is_answer = self.seen(|seen| seen.message.as_ref() == answer);
+        if !is_answer {
+            self.reset();
+        }
+    }
+
+    fn reset(&self) {
+        if self.flowed.swap(false, Ordering::Relaxed) {
+            self.run.emit_kind(EventKind::ModelReset);
+        }
+    }
+
+    async fn attempt(&self, mut request: ModelRequest) -> Result<ModelResponse> {
+        let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
+        self.reset();
+        self.seen(|seen| seen.offer = request.tool_specs().map(|spec| spec.name.clone()).collect());
+        if let Some(format) = request
+            .output
+            .clone()
+            .filter(|format| format.strategy == OutputStrategy::Auto)
+        {
+            request.output = Some(format.resolved(request.model.profile()));
+        }
+        if self.run.shared.events.is_watched() {
+            let model = request.model.name().to_owned();
+            self.run.emit_kind(EventKind::ModelStarted {
+                turn: self.turn,
+                attempt,
+                model,
+            });
+        }
+        let message = self.collect(&request).await?;
+        self.seen(|seen| seen.message = Some(message.id.clone()));
+        Ok(ModelResponse::new(message))
+    }
+
+    async fn collect(&self, request: &ModelRequest) -> Result<AssistantMessage, ModelError> {
+        let model = request.model.name();
+        let silent = || {
+            let text = format!("`{model}` sent nothing for {:?}", self.idle);
+            ModelError::new(ModelErrorKind::Timeout, text)
+        };
+        let started = tokio::time::timeout(self.idle, request.model.stream(request));
+        let mut stream = filtered(started.await.map_err(|_| silent())??, &request.filters);
+        let mut fold = Fold::default();
+        let collected = loop {
+            match tokio::time::timeout(self.idle, stream.next()).await {
+                Err(_) => break Err(silent()),
+                Ok(None) => break Ok(()),
+                Ok(Some(Err(error))) => break Err(error),
+                Ok(Some(Ok(delta))) => {
+                    self.show(&delta).await;
+                    fold.push(delta);
+                }
+            }
+        };
+        let usage = fold.usage();
+        self.seen(|seen| seen.usage += usage);
+        collected?;
+        fold.finish(MessageId::fresh(), model)
+    }
+
+    async fn show(&self, delta: &ModelDelta) {
+        if !self.run.shared.events.is_watched() {
+            return;
+        }
+        let kind = match delta {
+            ModelDelta::Text { text } => EventKind::Text { text: text.clone() },
+            ModelDelta::Reasoning { text } => EventKind::Reasoning { text: text.clone() },
+            ModelDelta::ToolCall {
+                id, name, arguments, ..
+            } => EventKind::ToolCallDelta {
+                call: id.clone(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+            },
+            _ => return,
+        };
+        self.flowed.store(true, Ordering::Relaxed);
+        self.run.shared.events.ready().await;
+        self.run.emit_kind(kind);
+    }
+}
+
+impl BaseModel for ModelCall {
+    fn call(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse>> {
+        Box::pin(self.attempt(request))
+    }
+
+    fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+}

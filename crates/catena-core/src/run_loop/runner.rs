@@ -1,0 +1,253 @@
+//! Does what [`machine`](super::machine) decides.
+
+use std::sync::Arc;
+
+use super::machine::{Step, next_step};
+use crate::agent::AgentShared;
+use crate::checkpoint::{Lease, StoreError};
+use crate::context::{RunContext, Turn};
+use crate::error::{Error, Result};
+use crate::event::EventKind;
+use crate::interrupt::Pause;
+use crate::message::Message;
+use crate::middleware::{Ending, Say};
+use crate::record::{CallStatus, Entry, OutcomeRecord, RunStart};
+
+/// One run under way. It holds the thread's lease.
+pub(super) struct Runner {
+    pub(super) agent: Arc<AgentShared>,
+    pub(super) run: RunContext,
+    pub(super) lease: Lease,
+    /// The input, until it is admitted.
+    pub(super) input: Option<(RunStart, Vec<Arc<Message>>)>,
+    /// The turn of the last model call; a resumed run has none until it needs one.
+    pub(super) turn: Option<Turn>,
+    /// The error that ended the run, with its type; the record only has its words.
+    pub(super) failure: Option<Error>,
+}
+
+/// Where a run stopped.
+pub(super) enum Halt {
+    Paused(Vec<Pause>),
+    Ended(OutcomeRecord),
+}
+
+impl Runner {
+    /// Runs until the run is over or waits for an answer.
+    ///
+    /// Dropping the future leaves the record complete up to the last commit; [`resync`](Self::resync) reads what was in flight.
+    pub(super) async fn drive(&mut self) -> Result<Halt> {
+        loop {
+            self.run.shared.events.ready().await;
+            let step = {
+                let thread = self.run.shared.thread();
+                match thread.run().filter(|run| run.id() == self.run.run_id()) {
+                    Some(run) => next_step(run, &self.agent.limits),
+                    None => Step::Admit,
+                }
+            };
+            tracing::trace!(run = %self.run.run_id(), ?step);
+            let done = match step {
+                Step::Admit => self.admit().await,
+                Step::Ask { last_word } => self.ask(last_word).await,
+                Step::Calls => self.calls().await,
+                Step::Recover => self.recover().await,
+                Step::End(ending) => self.end("catena", ending, Vec::new()).await,
+                Step::CloseCalls => self.close_calls().await,
+                Step::Wait => return Ok(Halt::Paused(self.pauses())),
+                Step::Finish(outcome) => {
+                    self.finish(&outcome, None).await?;
+                    return Ok(Halt::Ended(outcome));
+                }
+            };
+            if let Err(error) = done {
+                self.fail(error).await?;
+            }
+        }
+    }
+
+    /// Appends to the record what happened, together with what middlewares did meanwhile, and only then acts on it.
+    pub(super) async fn commit(&self, mut entries: Vec<Entry>) -> Result<()> {
+        let shared = &self.run.shared;
+        entries.extend(shared.take_internal());
+        let (state, versions) = shared.state.pending();
+        entries.extend(state);
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
+        self.agent.store.append(&self.lease, &entries).await?;
+        shared.state.journalled(&versions);
+        let mut thread = shared.thread_mut();
+        entries.iter().for_each(|entry| thread.apply(entry));
+        Ok(())
+    }
+
+    /// Reads what a dropped step may have appended.
+    pub(super) async fn resync(&self) -> Result<()> {
+        let length = self.run.shared.thread().length();
+        let entries = self.agent.store.load(self.run.thread_id(), length).await?;
+        let mut thread = self.run.shared.thread_mut();
+        entries.iter().for_each(|entry| thread.apply(entry));
+        Ok(())
+    }
+
+    /// Ends the run for an error. An error of the store cannot be journalled: it is the caller's, and the thread is recovered later.
+    pub(super) async fn fail(&mut self, error: Error) -> Result<()> {
+        if let Error::Store(_) = error {
+            return Err(error);
+        }
+        let again = self.run.record(|thread| {
+            thread
+                .run()
+                .is_some_and(|run| run.id() == self.run.run_id() && run.ending.is_some())
+        });
+        if again {
+            // The last word failed: the run ends as it was going to, without it.
+            self.run
+                .warn(format!("the last answer failed: {}", crate::error::chain_text(&error)));
+            return self
+                .commit(vec![Entry::Ending {
+                    by: "catena".into(),
+                    ending: self.silent_ending(&error),
+                }])
+                .await;
+        }
+        let by = match &error {
+            Error::Middleware { middleware, .. } => middleware.clone(),
+            _ => "catena".to_owned(),
+        };
+        let ending = Ending::of_error(&error);
+        self.failure = Some(error);
+        self.end(&by, ending, Vec::new()).await
+    }
+
+    fn silent_ending(&self, error: &Error) -> Ending {
+        let before = self
+            .run
+            .record(|thread| thread.run().and_then(|run| run.ending.clone()));
+        match before {
+            Some((_, ending)) => Ending {
+                say: Say::Nothing,
+                ..ending
+            },
+            None => Ending::of_error(error),
+        }
+    }
+
+    /// Journals the decision to end the run, after `entries` and the answers to all open calls.
+    pub(super) async fn end(&mut self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Result<()> {
+        entries.extend(self.not_admitted());
+        let mut closed = self.closing(&entries, &ending.reason.message);
+        entries.append(&mut closed);
+        let say = match &ending.say {
+            Say::Text(text) => Some(self.own_message(text)),
+            _ => None,
+        };
+        entries.push(Entry::Ending {
+            by: by.to_owned(),
+            ending,
+        });
+        entries.extend(say.clone().map(|message| Entry::Message { message }));
+        let ended: Vec<Arc<Message>> = entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::CallEnded { message, .. } => Some(message.clone()),
+                _ => None,
+            })
+            .chain(say)
+            .collect();
+        self.commit(entries).await?;
+        for message in ended {
+            self.run.emit_kind(EventKind::Message { message });
+        }
+        Ok(())
+    }
+
+    /// The start of a run that ends before its input was admitted.
+    fn not_admitted(&mut self) -> Option<Entry> {
+        self.input.take().map(|(start, _)| Entry::RunStarted(start))
+    }
+
+    /// Runs `after_agent` and closes the run.
+    pub(super) async fn finish(&mut self, outcome: &OutcomeRecord, limit: Option<std::time::Duration>) -> Result<()> {
+        self.agent.chain.after_agent(&self.run, outcome, limit).await;
+        let ended = Entry::RunEnded {
+            run: self.run.run_id().clone(),
+            outcome: outcome.clone(),
+        };
+        self.commit(vec![ended]).await?;
+        self.run.emit_kind(EventKind::RunEnded {
+            outcome: Some(outcome.clone()),
+            error: None,
+        });
+        Ok(())
+    }
+
+    /// Closes a run that was cancelled: whatever step was under way has been dropped.
+    pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
+        /// What a person who pressed Ctrl-C will wait for.
+        const AFTER_AGENT: std::time::Duration = std::time::Duration::from_secs(2);
+        self.resync().await?;
+        let mut entries: Vec<Entry> = self.not_admitted().into_iter().collect();
+        entries.extend(self.closing(&[], "the run was cancelled"));
+        self.commit(entries).await?;
+        let outcome = OutcomeRecord::Cancelled;
+        self.finish(&outcome, Some(AFTER_AGENT)).await?;
+        Ok(outcome)
+    }
+
+    async fn close_calls(&mut self) -> Result<()> {
+        let reason = self.run.record(|thread| {
+            let ending = thread.run().and_then(|run| run.ending.as_ref());
+            ending
+                .map(|(_, ending)| ending.reason.message.clone())
+                .unwrap_or_default()
+        });
+        let entries = self.closing(&[], &reason);
+        self.commit(entries).await
+    }
+
+    /// Calls that had started when the process died: repeated if that does no harm, otherwise answered as unknown.
+    async fn recover(&mut self) -> Result<()> {
+        let turn = self.take_turn().await?;
+        let started = self.run.record(|thread| {
+            let open = thread.run().map(|run| run.open.clone()).unwrap_or_default();
+            open.into_iter()
+                .filter(|open| open.state == crate::record::CallState::Started)
+                .collect::<Vec<_>>()
+        });
+        let repeatable = |name: &str| turn.request.tool(name).is_some_and(|tool| tool.spec().repeatable);
+        let (again, lost): (Vec<_>, Vec<_>) = started.into_iter().partition(|open| repeatable(&open.call.name));
+        let entries: Vec<Entry> = lost
+            .iter()
+            .map(|open| {
+                let text = "the process was interrupted while this call ran; whether it took effect is not known";
+                super::results::ended_without_tool(
+                    &open.call,
+                    crate::tool::ToolOutput::error(text),
+                    CallStatus::Unknown,
+                    "catena",
+                )
+            })
+            .collect();
+        self.run_tools(turn, again.into_iter().map(|open| open.call).collect(), entries)
+            .await
+    }
+
+    fn pauses(&self) -> Vec<Pause> {
+        let pauses: Vec<Pause> = self.run.record(|thread| {
+            thread
+                .run()
+                .map(|run| run.pauses().cloned().collect())
+                .unwrap_or_default()
+        });
+        self.run.emit_kind(EventKind::Interrupted { pauses: pauses.clone() });
+        pauses
+    }
+
+    /// Whether the store says that another process holds the thread now.
+    pub(super) fn lost_lease(error: &Error) -> bool {
+        matches!(error, Error::Store(StoreError::LeaseLost(_)))
+    }
+}

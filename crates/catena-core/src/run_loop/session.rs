@@ -1,0 +1,392 @@
+//! From an invocation to a runner: who may run, what the thread holds, and what is left of an earlier run.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::runner::{Halt, Runner};
+use crate::agent::{
+    AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult,
+};
+use crate::checkpoint::{Lease, StoreError, Wish};
+use crate::context::{RunContext, RunShared};
+use crate::error::{Error, ErrorReport, Result};
+use crate::event::{EventKind, EventSink};
+use crate::id::{RunId, ThreadId};
+use crate::interrupt::Answer;
+use crate::message::Message;
+use crate::middleware::Ending;
+use crate::record::{Entry, OutcomeRecord, RunKind, RunStart, Thread};
+use crate::state::StateStore;
+
+/// How often a thread that another process holds is asked for.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Runs an invocation to its end, and always ends its events.
+pub(crate) async fn run(agent: Arc<AgentShared>, launch: Launch) -> Result<RunResult> {
+    let cancel = launch.cancel.clone();
+    let place = agent
+        .desk
+        .enter(&launch.thread, launch.options.on_busy, &cancel, agent.limits.queue_wait)
+        .await;
+    let place = match place {
+        Ok(place) => place,
+        Err(error) => return Err(reported(&agent, launch, error)),
+    };
+    let lease = match lease(&agent, &launch.thread, launch.options.on_busy, &cancel).await {
+        Ok(lease) => lease,
+        Err(error) => return Err(reported(&agent, launch, error)),
+    };
+    let result = held(&agent, launch, &lease, &place).await;
+    if let Err(error) = agent.store.release(&lease).await {
+        // The lease runs out by itself.
+        tracing::warn!(thread = %lease.thread, %error, "could not release the lease");
+    }
+    result
+}
+
+/// An invocation that could not begin still has an end that those who watch can see.
+fn reported(agent: &Arc<AgentShared>, launch: Launch, error: Error) -> Error {
+    let run = context(
+        agent,
+        &launch.options,
+        launch.run,
+        empty(&launch.thread),
+        launch.events,
+        launch.cancel,
+    );
+    run.emit_kind(EventKind::RunEnded {
+        outcome: None,
+        error: Some(ErrorReport::from(&error)),
+    });
+    error
+}
+
+async fn lease(agent: &AgentShared, thread: &ThreadId, on_busy: OnBusy, cancel: &CancellationToken) -> Result<Lease> {
+    let deadline = Instant::now() + agent.limits.queue_wait;
+    loop {
+        match agent.store.acquire(thread, agent.limits.lease).await {
+            Ok(lease) => return Ok(lease),
+            Err(StoreError::Busy(thread)) if on_busy == OnBusy::Reject || Instant::now() >= deadline => {
+                return Err(Error::Busy(thread));
+            }
+            Err(StoreError::Busy(thread)) => {
+                if on_busy == OnBusy::CancelFirst {
+                    agent.store.request_cancel(&thread).await?;
+                }
+                tokio::select! {
+                    () = cancel.cancelled() => return Err(Error::Cancelled),
+                    () = tokio::time::sleep(ASK_AGAIN) => {}
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &Place) -> Result<RunResult> {
+    let Launch {
+        invocation,
+        options,
+        run,
+        thread,
+        events,
+        cancel,
+    } = launch;
+    let loaded = load(agent, &thread, lease, place).await;
+    let record = match loaded {
+        Ok(record) => record,
+        Err(error) => {
+            let launch = Launch {
+                invocation,
+                options,
+                run,
+                thread,
+                events,
+                cancel,
+            };
+            return Err(reported(agent, launch, error));
+        }
+    };
+    let prepared = match invocation {
+        Invocation::Input(input) => begin(agent, &options, lease, record, run, input.messages, events, &cancel).await,
+        Invocation::Resume(resume) => resumed(agent, &options, lease, record, resume, events, &cancel).await,
+    };
+    let mut runner = match prepared {
+        Ok(runner) => runner,
+        Err((run, error)) => {
+            run.emit_kind(EventKind::RunEnded {
+                outcome: None,
+                error: Some(ErrorReport::from(&error)),
+            });
+            return Err(error);
+        }
+    };
+    let halted = supervise(&mut runner).await;
+    let result = concluded(&mut runner, halted);
+    place.keep(lease.token, runner.run.shared.thread.clone());
+    result
+}
+
+async fn load(agent: &AgentShared, id: &ThreadId, lease: &Lease, place: &Place) -> Result<Record> {
+    let record = place.kept(lease).unwrap_or_else(|| empty(id));
+    let length = read(&record, Thread::length);
+    if length < lease.length {
+        let entries = agent.store.load(id, length).await?;
+        let mut thread = record.write().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().for_each(|entry| thread.apply(entry));
+    }
+    Ok(record)
+}
+
+/// A thread, shared with the desk that keeps it for the next run.
+type Record = Arc<RwLock<Thread>>;
+
+fn empty(id: &ThreadId) -> Record {
+    Arc::new(RwLock::new(Thread::new(id.clone())))
+}
+
+fn read<R>(record: &Record, read: impl FnOnce(&Thread) -> R) -> R {
+    read(&record.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+type Prepared = std::result::Result<Runner, (RunContext, Error)>;
+
+/// A new run. What is left of an earlier one is closed first, so that the thread is valid for every provider.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "everything a run is made of comes together here, once"
+)]
+async fn begin(
+    agent: &Arc<AgentShared>,
+    options: &RunOptions,
+    lease: &Lease,
+    record: Record,
+    id: RunId,
+    input: Vec<Message>,
+    events: EventSink,
+    cancel: &CancellationToken,
+) -> Prepared {
+    let left = read(&record, |thread| {
+        let run = thread.run().filter(|run| run.outcome().is_none());
+        run.map(|run| (run.id().clone(), run.pauses().count()))
+    });
+    let record = match left {
+        Some((_, open)) if open > 0 && options.on_interrupt == OnInterrupt::Reject => {
+            let run = context(agent, options, id, record, events, cancel.clone());
+            return Err((
+                run,
+                Error::Interrupted {
+                    thread: lease.thread.clone(),
+                    open,
+                },
+            ));
+        }
+        Some((left, open)) => match close_left(agent, options, lease, record, left, open).await {
+            Ok(record) => record,
+            Err(error) => {
+                return Err((
+                    context(agent, options, id, empty(&lease.thread), events, cancel.clone()),
+                    error,
+                ));
+            }
+        },
+        None => record,
+    };
+    let start = RunStart {
+        run: id.clone(),
+        agent: agent.name.clone(),
+        kind: if options.parent.is_some() {
+            RunKind::Subagent
+        } else {
+            RunKind::Top
+        },
+        parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
+        path: options.path(),
+        at: jiff::Timestamp::now(),
+    };
+    let run = context(agent, options, id, record, events, cancel.clone());
+    run.emit_kind(EventKind::RunStarted { resumed: false });
+    let input = input.into_iter().map(Arc::new).collect();
+    Ok(Runner {
+        agent: agent.clone(),
+        run,
+        lease: lease.clone(),
+        input: Some((start, input)),
+        turn: None,
+        failure: None,
+    })
+}
+
+/// Ends a run that was left paused or by a process that died: open calls are answered, `after_agent` runs.
+async fn close_left(
+    agent: &Arc<AgentShared>,
+    options: &RunOptions,
+    lease: &Lease,
+    record: Record,
+    left: RunId,
+    open: usize,
+) -> Result<Record> {
+    let (kind, message) = match open {
+        0 => ("crashed", "the process was interrupted"),
+        _ => ("superseded", "a new message came before the answer"),
+    };
+    let (events, _) = EventSink::new(
+        left.clone(),
+        lease.thread.clone(),
+        Arc::default(),
+        Arc::default(),
+        false,
+    );
+    let run = context(agent, options, left, record, events, CancellationToken::new());
+    let mut runner = Runner {
+        agent: agent.clone(),
+        run,
+        lease: lease.clone(),
+        input: None,
+        turn: None,
+        failure: None,
+    };
+    let ending = match open {
+        0 => Ending::failed(kind, message),
+        _ => Ending::stopped(kind, message),
+    };
+    runner.end("catena", ending, Vec::new()).await?;
+    runner.drive().await?;
+    Ok(runner.run.shared.thread.clone())
+}
+
+async fn resumed(
+    agent: &Arc<AgentShared>,
+    options: &RunOptions,
+    lease: &Lease,
+    record: Record,
+    resume: Resume,
+    events: EventSink,
+    cancel: &CancellationToken,
+) -> Prepared {
+    let (left, answers) = read(&record, |thread| {
+        let run = thread.run().filter(|run| run.outcome().is_none());
+        (
+            run.map(|run| run.id().clone()),
+            run.map(|run| resume.resolve(run.pauses().collect())),
+        )
+    });
+    let id = left.unwrap_or_else(RunId::fresh);
+    let run = context(agent, options, id, record, events, cancel.clone());
+    let answers: Vec<Answer> = match answers {
+        None => return Err((run, Error::NotInterrupted(lease.thread.clone()))),
+        Some(Err(error)) => return Err((run, error)),
+        Some(Ok(answers)) => answers,
+    };
+    run.emit_kind(EventKind::RunStarted { resumed: true });
+    let runner = Runner {
+        agent: agent.clone(),
+        run,
+        lease: lease.clone(),
+        input: None,
+        turn: None,
+        failure: None,
+    };
+    let entries = answers.into_iter().map(|answer| Entry::Answered { answer }).collect();
+    match runner.commit(entries).await {
+        Ok(()) => Ok(runner),
+        Err(error) => Err((runner.run, error)),
+    }
+}
+
+fn context(
+    agent: &Arc<AgentShared>,
+    options: &RunOptions,
+    id: RunId,
+    shared_thread: Record,
+    events: EventSink,
+    cancel: CancellationToken,
+) -> RunContext {
+    let thread_id = read(&shared_thread, |thread| thread.id().clone());
+    let state = StateStore::load(read(&shared_thread, |thread| thread.slots_for(&id).collect::<Vec<_>>()).into_iter());
+    let shared = RunShared {
+        id,
+        parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
+        path: options.path_with(&agent.name),
+        principal: options.principal(),
+        resources: options.resources(),
+        extensions: options.context(),
+        live_run: Default::default(),
+        live_thread: agent.live.thread(&thread_id),
+        thread_id,
+        state,
+        events,
+        cancel,
+        tree: options.tree(),
+        internal: Default::default(),
+        thread: shared_thread,
+        agent: agent.clone(),
+    };
+    RunContext::new(Arc::new(shared))
+}
+
+/// Drives the run while keeping its lease alive; closes it when it is cancelled.
+async fn supervise(runner: &mut Runner) -> Result<Halt> {
+    let (store, lease, ttl) = (
+        runner.agent.store.clone(),
+        runner.lease.clone(),
+        runner.agent.limits.lease,
+    );
+    let cancel = runner.run.shared.cancel.clone();
+    let mut beat = tokio::time::interval_at(Instant::now() + ttl / 3, ttl / 3);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let halted = {
+        let mut drive = Box::pin(runner.drive());
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break None,
+                done = &mut drive => break Some(done),
+                _ = beat.tick() => match store.renew(&lease, ttl).await {
+                    Ok(Wish::Continue) => {}
+                    Ok(Wish::Cancel) => cancel.cancel(),
+                    Err(error @ StoreError::LeaseLost(_)) => break Some(Err(error.into())),
+                    // One missed beat of three; the next append finds out.
+                    Err(error) => tracing::warn!(thread = %lease.thread, %error, "could not renew the lease"),
+                },
+            }
+        }
+    };
+    match halted {
+        Some(Err(error)) if Runner::lost_lease(&error) => {
+            cancel.cancel();
+            Err(error)
+        }
+        Some(halted) => halted,
+        None => runner.cancelled().await.map(Halt::Ended),
+    }
+}
+
+fn concluded(runner: &mut Runner, halted: Result<Halt>) -> Result<RunResult> {
+    let outcome = match halted {
+        Ok(Halt::Paused(pauses)) => {
+            runner.run.emit_kind(EventKind::RunEnded {
+                outcome: None,
+                error: None,
+            });
+            Outcome::Interrupted(pauses)
+        }
+        Ok(Halt::Ended(OutcomeRecord::Done { .. })) => Outcome::Done,
+        Ok(Halt::Ended(OutcomeRecord::Stopped { by, reason })) => Outcome::Stopped { by, reason },
+        Ok(Halt::Ended(OutcomeRecord::Cancelled)) => Outcome::Cancelled,
+        Ok(Halt::Ended(OutcomeRecord::Failed { error })) => {
+            return Err(runner.failure.take().unwrap_or_else(|| error.into()));
+        }
+        Err(error) => {
+            runner.run.emit_kind(EventKind::RunEnded {
+                outcome: None,
+                error: Some(ErrorReport::from(&error)),
+            });
+            return Err(error);
+        }
+    };
+    Ok(RunResult::new(&runner.run, outcome))
+}

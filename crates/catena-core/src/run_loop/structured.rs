@@ -1,0 +1,132 @@
+//! One JSON object in place of words: asked for, checked, and sent back while it does not fit.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::chain::{Chain, NextModel};
+use crate::context::RunContext;
+use crate::error::{Error, Result};
+use crate::message::{Message, Part, ToolCall};
+use crate::model::{ModelError, ModelErrorKind, ModelProfile, ModelRequest, ModelResponse, NativeOutput, ToolChoice};
+use crate::output::{OutputFormat, OutputStrategy};
+use crate::tool::{Tool, ToolContext, ToolError, ToolOutcome, ToolOutput, ToolSpec};
+
+use super::model_call::ModelCall;
+use super::results::result_message;
+
+impl OutputFormat {
+    /// With the way of asking that suits the model.
+    pub(super) fn resolved(mut self, profile: &ModelProfile) -> Self {
+        if self.strategy == OutputStrategy::Auto {
+            self.strategy = match profile.structured_output {
+                NativeOutput::Schema => OutputStrategy::Native,
+                NativeOutput::Tool => OutputStrategy::Tool,
+            };
+        }
+        self
+    }
+}
+
+/// Asks through the wraps; with an output format, until the object fits or the corrections are used up.
+pub(super) async fn ask(
+    chain: &Chain,
+    run: &RunContext,
+    call: &ModelCall,
+    request: ModelRequest,
+) -> Result<ModelResponse> {
+    let next = NextModel::new(chain, run, call);
+    let Some(format) = request.output.clone() else {
+        return next.call(request).await;
+    };
+    let format = format.resolved(request.model.profile());
+    let mut request = prepared(request, &format);
+    let mut corrections = 0;
+    loop {
+        let mut response = next.call(request.clone()).await?;
+        match found(&format, &response) {
+            Found::Value(value) => {
+                response.structured = Some(value);
+                return Ok(response);
+            }
+            // Other tools come first: the object is due when the model has nothing left to call.
+            Found::OtherCalls => return Ok(response),
+            Found::Misfit(problem) if corrections >= format.corrections => {
+                let text = format!("the answer does not fit the schema after {corrections} correction(s): {problem}");
+                return Err(Error::Model(ModelError::new(ModelErrorKind::Malformed, text)));
+            }
+            Found::Misfit(problem) => {
+                corrections += 1;
+                correct(&mut request, response, &problem);
+            }
+        }
+    }
+}
+
+fn prepared(mut request: ModelRequest, format: &OutputFormat) -> ModelRequest {
+    if format.strategy == OutputStrategy::Tool {
+        request.tools_mut().push(Arc::new(OutputTool(format.spec().clone())));
+        request.tool_choice = ToolChoice::Required;
+    }
+    request.output = Some(format.clone());
+    request
+}
+
+enum Found {
+    Value(Value),
+    OtherCalls,
+    Misfit(String),
+}
+
+fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
+    let mut calls = response.message.calls().peekable();
+    if format.strategy == OutputStrategy::Tool {
+        if let Some(call) = response.message.calls().find(|call| call.name == format.spec().name) {
+            return match &call.invalid {
+                Some(invalid) => Found::Misfit(invalid.reason.clone()),
+                None => match format.check(&call.input) {
+                    Ok(()) => Found::Value(call.input.clone()),
+                    Err(problem) => Found::Misfit(problem),
+                },
+            };
+        }
+    }
+    if calls.peek().is_some() {
+        return Found::OtherCalls;
+    }
+    match format.parse(&response.message.text()) {
+        Ok(value) => Found::Value(value),
+        Err(problem) => Found::Misfit(problem),
+    }
+}
+
+/// Shows the model its misfit, as results of its calls or as a note.
+fn correct(request: &mut ModelRequest, response: ModelResponse, problem: &str) {
+    let text = format!("This does not fit: {problem}. Give the whole answer again.");
+    let calls: Vec<ToolCall> = response.message.calls().cloned().collect();
+    let messages = request.messages_mut();
+    messages.push(Arc::new(Message::Assistant(response.message)));
+    match calls.is_empty() {
+        true => messages.push(Arc::new(Message::user_parts(vec![Part::text(text)]))),
+        false => messages.extend(
+            calls
+                .iter()
+                .map(|call| result_message(call, ToolOutput::error(text.clone()))),
+        ),
+    }
+}
+
+/// The tool whose input is the answer. The loop takes the answer from the call, so it never runs.
+struct OutputTool(Arc<ToolSpec>);
+
+#[async_trait]
+impl Tool for OutputTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn call(&self, _: ToolContext, _: Value) -> Result<ToolOutcome, ToolError> {
+        Ok(ToolOutput::text("accepted").into())
+    }
+}

@@ -1,0 +1,210 @@
+//! Tools at work: side by side within bounds, one after another in a lane, each result recorded as it is ready.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tokio::task::JoinSet;
+
+use super::gates::{ended_calls, pause};
+use super::results::result_message;
+use super::runner::Runner;
+use super::tool_call::{ToolWork, Worked};
+use crate::context::Turn;
+use crate::error::{Error, Result, chain_text};
+use crate::event::EventKind;
+use crate::id::CallId;
+use crate::interrupt::{Asker, Decision, Pause};
+use crate::message::{ToolCall, ToolStatus};
+use crate::record::{CallState, CallStatus, Entry};
+use crate::tool::{ToolOutcome, ToolOutput};
+
+impl Runner {
+    /// Runs these calls; `entries` are what was decided about the others, journalled with the first starts.
+    pub(super) async fn run_tools(&mut self, mut turn: Turn, calls: Vec<ToolCall>, entries: Vec<Entry>) -> Result<()> {
+        let mut queue = Queue::new(&turn, calls, self.answers(), self.agent.limits.parallel_tools);
+        let mut at_work = JoinSet::new();
+        let mut pauses = Vec::new();
+        let mut fatal = None;
+        let mut pending = entries;
+        loop {
+            let ready = queue.take_ready(at_work.len());
+            let ended = ended_calls(&pending);
+            pending.extend(ready.iter().map(|call| Entry::CallStarted { call: call.id.clone() }));
+            if !pending.is_empty() {
+                self.commit(std::mem::take(&mut pending)).await?;
+            }
+            self.announce(ended);
+            for call in ready {
+                self.start(&mut at_work, &turn, call, &mut queue);
+            }
+            let Some(joined) = at_work.join_next().await else { break };
+            // Panics are caught inside; what is left is a runtime that shuts down.
+            let worked = joined.map_err(|_| Error::Cancelled)?;
+            queue.done(&worked.call.id);
+            self.ended(&mut turn, worked, &mut pauses, &mut fatal).await?;
+        }
+        self.turn = Some(turn);
+        if !pauses.is_empty() {
+            self.commit(vec![Entry::Paused { pauses }]).await?;
+        }
+        fatal.map_or(Ok(()), Err)
+    }
+
+    /// What persons answered to questions of tools.
+    fn answers(&self) -> HashMap<CallId, Decision> {
+        self.run.record(|thread| {
+            let open = thread.run().map(|run| run.open.as_slice()).unwrap_or_default();
+            let answered = open.iter().filter_map(|open| match &open.state {
+                CallState::Answered(pause, decision) if pause.asked_by == Asker::Tool => {
+                    Some((open.call.id.clone(), decision.clone()))
+                }
+                _ => None,
+            });
+            answered.collect()
+        })
+    }
+
+    fn start(&self, at_work: &mut JoinSet<Worked>, turn: &Turn, call: ToolCall, queue: &mut Queue) {
+        let Some(tool) = turn.request.tool(&call.name).cloned() else {
+            return;
+        };
+        if self.run.shared.events.is_watched() {
+            let (id, tool, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+            self.run.emit_kind(EventKind::ToolStarted { call: id, tool, input });
+        }
+        let answer = queue.answers.remove(&call.id);
+        let work = ToolWork {
+            chain: self.agent.chain.clone(),
+            run: self.run.clone(),
+            tool,
+            call,
+            answer,
+        };
+        at_work.spawn(work.run());
+    }
+
+    async fn ended(
+        &self,
+        turn: &mut Turn,
+        worked: Worked,
+        pauses: &mut Vec<Pause>,
+        fatal: &mut Option<Error>,
+    ) -> Result<()> {
+        let Worked {
+            call,
+            outcome,
+            digest,
+            duration,
+        } = worked;
+        let mut output = match outcome {
+            Ok(ToolOutcome::Interrupt(request)) => {
+                pauses.push(pause(call, Asker::Tool, request));
+                return Ok(());
+            }
+            Ok(ToolOutcome::Output(output)) => output,
+            Err(error) => {
+                let output = failed(&error);
+                // A wrap that ends the run says so by this type; every other failure is the model's to handle.
+                if matches!(error, Error::Ended { .. }) && fatal.is_none() {
+                    *fatal = Some(error);
+                }
+                output
+            }
+        };
+        self.agent.chain.after_tool_call(turn, &call, &mut output).await;
+        let status = if output.status == ToolStatus::Error {
+            CallStatus::Error
+        } else {
+            CallStatus::Ok
+        };
+        let ends_run =
+            status == CallStatus::Ok && turn.request.tool(&call.name).is_some_and(|tool| tool.spec().ends_run);
+        let message = result_message(&call, output);
+        self.run.shared.tree.add_call(&call.name);
+        self.commit(vec![Entry::CallEnded {
+            message: message.clone(),
+            status,
+            digest,
+            by: None,
+            ends_run,
+        }])
+        .await?;
+        if self.run.shared.events.is_watched() {
+            self.run.emit_kind(EventKind::ToolEnded {
+                call: call.id,
+                tool: call.name,
+                status,
+                duration_us: Some(duration),
+            });
+            self.run.emit_kind(EventKind::Message { message });
+        }
+        Ok(())
+    }
+}
+
+/// A failure in words for the model: what happened, never a cause that names the host's insides.
+fn failed(error: &Error) -> ToolOutput {
+    ToolOutput::error(match error {
+        Error::Tool(error) => format!("error: {}", error.message),
+        Error::Middleware { middleware, source, .. } => format!("error: `{middleware}` failed: {source}"),
+        Error::Panic(what) => format!("error: {what} failed unexpectedly"),
+        other => format!("error: {}", chain_text(other)),
+    })
+}
+
+/// Calls that wait for a place or for their lane.
+struct Queue {
+    waiting: VecDeque<(ToolCall, Option<String>)>,
+    busy: HashSet<String>,
+    lanes: HashMap<CallId, String>,
+    limit: usize,
+    answers: HashMap<CallId, Decision>,
+}
+
+impl Queue {
+    fn new(turn: &Turn, calls: Vec<ToolCall>, answers: HashMap<CallId, Decision>, limit: usize) -> Self {
+        let lane = |call: &ToolCall| turn.request.tool(&call.name).and_then(|tool| tool.lane(&call.input));
+        let waiting = calls
+            .into_iter()
+            .map(|call| (lane(&call), call))
+            .map(|(lane, call)| (call, lane))
+            .collect();
+        Self {
+            waiting,
+            busy: HashSet::new(),
+            lanes: HashMap::new(),
+            limit: limit.max(1),
+            answers,
+        }
+    }
+
+    /// The calls that may start now, in call order.
+    fn take_ready(&mut self, at_work: usize) -> Vec<ToolCall> {
+        let mut ready = Vec::new();
+        let mut rest = VecDeque::new();
+        // A lane that a call before waits for is closed to the calls after it.
+        let mut closed = HashSet::new();
+        for (call, lane) in std::mem::take(&mut self.waiting) {
+            let free = lane
+                .as_ref()
+                .is_none_or(|lane| !self.busy.contains(lane) && !closed.contains(lane));
+            if at_work + ready.len() < self.limit && free {
+                if let Some(lane) = lane {
+                    self.busy.insert(lane.clone());
+                    self.lanes.insert(call.id.clone(), lane);
+                }
+                ready.push(call);
+            } else {
+                closed.extend(lane.clone());
+                rest.push_back((call, lane));
+            }
+        }
+        self.waiting = rest;
+        ready
+    }
+
+    fn done(&mut self, call: &CallId) {
+        if let Some(lane) = self.lanes.remove(call) {
+            self.busy.remove(&lane);
+        }
+    }
+}
