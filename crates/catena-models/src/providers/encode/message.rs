@@ -83,7 +83,7 @@ impl Encoder<'_> {
         (!content.is_empty()).then(|| RigMessage::Assistant(RigAssistant::new(content).with_origin(origin)))
     }
 
-    /// FC-146: a thought goes back unchanged to the provider that wrote it, or not at all.
+    /// A thought goes back unchanged to the provider that wrote it, or not at all.
     fn thought(&self, thought: &Reasoning, own: bool, has_calls: bool) -> Option<AssistantContent> {
         let theirs = own && thought.provider.as_deref() == Some(&*self.profile.provider);
         if !theirs {
