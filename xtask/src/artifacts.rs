@@ -33,17 +33,10 @@ impl Artifacts {
     pub(crate) fn build(workspace: &Workspace) -> Result<Self> {
         let mut cargo = command::cargo(&workspace.root);
         cargo.args(["build", "--quiet", "--workspace", "--all-features"]);
-        cargo.args([
-            "--bins",
-            "--examples",
-            "--message-format",
-            "json-render-diagnostics",
-        ]);
+        cargo.args(["--bins", "--examples", "--message-format", "json-render-diagnostics"]);
         let finished = command::capture(&mut cargo)?;
         if !finished.status.success() {
-            return Err(Error::new(
-                "the programs and examples do not build, see above",
-            ));
+            return Err(Error::new("the programs and examples do not build, see above"));
         }
         Ok(Self {
             all: finished.out.lines().filter_map(artifact).collect(),
@@ -59,8 +52,7 @@ impl Artifacts {
             .all
             .iter()
             .find(|artifact| artifact.kind == "bin" && artifact.name == name);
-        let found =
-            found.ok_or_else(|| Error::new(format!("no package builds a program `{name}`")))?;
+        let found = found.ok_or_else(|| Error::new(format!("no package builds a program `{name}`")))?;
         let mut command = Command::new(&found.path);
         command.current_dir(&workspace.root);
         Ok(command)
@@ -92,12 +84,10 @@ mod tests {
 
     #[test]
     fn only_messages_about_something_that_runs_are_artifacts() {
-        let program = r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"catena"},"executable":"/t/catena"}"#;
+        let program =
+            r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"catena"},"executable":"/t/catena"}"#;
         let found = artifact(program).unwrap();
-        assert_eq!(
-            (found.kind.as_str(), found.name.as_str()),
-            ("bin", "catena")
-        );
+        assert_eq!((found.kind.as_str(), found.name.as_str()), ("bin", "catena"));
         let library = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"catena"},"executable":null}"#;
         assert!(artifact(library).is_none());
         assert!(artifact("   Compiling catena").is_none());

@@ -60,9 +60,7 @@ pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<()> {
 
 /// Which targets, and what to ask of them.
 fn arguments(targets: &[&str], name: Option<&str>) -> Vec<String> {
-    let chosen = targets
-        .iter()
-        .filter(|target| name.is_none_or(|name| **target == name));
+    let chosen = targets.iter().filter(|target| name.is_none_or(|name| **target == name));
     let chosen: Vec<&str> = chosen.copied().collect();
     let (targets, filter) = if chosen.is_empty() {
         (targets, name)
@@ -73,11 +71,7 @@ fn arguments(targets: &[&str], name: Option<&str>) -> Vec<String> {
         .iter()
         .flat_map(|target| ["--bench".to_owned(), (*target).to_owned()])
         .collect();
-    arguments.extend(
-        filter
-            .into_iter()
-            .flat_map(|name| ["--".to_owned(), name.to_owned()]),
-    );
+    arguments.extend(filter.into_iter().flat_map(|name| ["--".to_owned(), name.to_owned()]));
     arguments
 }
 

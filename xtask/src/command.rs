@@ -38,9 +38,7 @@ pub(crate) fn cargo(root: &Path) -> Command {
 /// If it cannot be started or fails; the text holds what it wrote on standard error.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let shown = show(command);
-    let output = command
-        .output()
-        .doing(format_args!("cannot start `{shown}`"))?;
+    let output = command.output().doing(format_args!("cannot start `{shown}`"))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
@@ -93,14 +91,9 @@ fn watch(command: &mut Command) -> Result<Finished> {
     let (out, err) = thread::scope(|scope| {
         let out = scope.spawn(move || forward(out, &mut io::stdout()));
         let err = scope.spawn(move || forward(err, &mut io::stderr()));
-        (
-            out.join().unwrap_or_default(),
-            err.join().unwrap_or_default(),
-        )
+        (out.join().unwrap_or_default(), err.join().unwrap_or_default())
     });
-    let status = child
-        .wait()
-        .doing(format_args!("cannot wait for `{shown}`"))?;
+    let status = child.wait().doing(format_args!("cannot wait for `{shown}`"))?;
     Ok(Finished {
         status,
         out: without_colours(&out),
@@ -143,10 +136,7 @@ fn show(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     let words = std::iter::once(name).chain(command.get_args());
-    words
-        .map(OsStr::to_string_lossy)
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -174,9 +164,6 @@ mod tests {
     #[test]
     fn a_failed_read_says_which_command_failed() {
         let error = read(cargo(Path::new(".")).arg("--no-such-flag")).unwrap_err();
-        assert!(
-            error.to_string().starts_with("`cargo --no-such-flag`"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("`cargo --no-such-flag`"), "{error}");
     }
 }

@@ -13,11 +13,7 @@ const CONFORMANCE: &str = "catena-conformance";
 /// Whether the workspace has the program.
 pub(crate) fn exists(workspace: &Workspace) -> bool {
     let mut packages = workspace.packages.iter();
-    packages.any(|package| {
-        package
-            .targets("bin")
-            .any(|program| program.name == CONFORMANCE)
-    })
+    packages.any(|package| package.targets("bin").any(|program| program.name == CONFORMANCE))
 }
 
 /// Plays the scenarios of `dir`, or the ones in the repository. The program's last line is ours, `N passed, N failed`, and so is its exit
@@ -32,10 +28,7 @@ pub(crate) fn run(workspace: &Workspace, dir: Option<&str>) -> Result<ExitCode> 
         )));
     }
     let finished = with(workspace, &Artifacts::build(workspace)?, dir)?;
-    let code = finished
-        .status
-        .code()
-        .and_then(|code| u8::try_from(code).ok());
+    let code = finished.status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
@@ -43,11 +36,7 @@ pub(crate) fn run(workspace: &Workspace, dir: Option<&str>) -> Result<ExitCode> 
 ///
 /// # Errors
 /// If the program cannot be started.
-pub(crate) fn with(
-    workspace: &Workspace,
-    artifacts: &Artifacts,
-    dir: Option<&str>,
-) -> Result<Finished> {
+pub(crate) fn with(workspace: &Workspace, artifacts: &Artifacts, dir: Option<&str>) -> Result<Finished> {
     let mut program = artifacts.program(workspace, CONFORMANCE)?;
     // Against the folder the person stands in, not the workspace's root where the program will run.
     let dir = dir.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.into()));

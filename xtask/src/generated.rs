@@ -24,13 +24,7 @@ pub(crate) struct Page {
 ///
 /// # Errors
 /// In [`Mode::Check`] if a page differs or a stale one exists; the text names the files and `repair`, the command that writes them.
-pub(crate) fn settle(
-    mode: Mode,
-    root: &Path,
-    pages: &[Page],
-    stale: &[PathBuf],
-    repair: &str,
-) -> Result<()> {
+pub(crate) fn settle(mode: Mode, root: &Path, pages: &[Page], stale: &[PathBuf], repair: &str) -> Result<()> {
     match mode {
         Mode::Write => write(root, pages, stale),
         Mode::Check => {
@@ -98,12 +92,7 @@ mod tests {
 
         let error = settle(Mode::Check, root, &pages, &stale, "cargo xtask docs").unwrap_err();
         let text = error.to_string();
-        for part in [
-            "a.md:2",
-            "sub/b.md: is missing",
-            "old.md",
-            "`cargo xtask docs`",
-        ] {
+        for part in ["a.md:2", "sub/b.md: is missing", "old.md", "`cargo xtask docs`"] {
             assert!(text.contains(part), "{part} in {text}");
         }
         settle(Mode::Write, root, &pages, &stale, "cargo xtask docs").unwrap();

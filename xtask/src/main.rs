@@ -4,10 +4,7 @@
 //! the packages), `command` (running programs), `artifacts` (built programs), `source` (Rust files as tokens) and `generated` (files that are
 //! written by one command and compared by its `--check`).
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a command line tool that reports on standard output"
-)]
+#![expect(clippy::print_stdout, reason = "a command line tool that reports on standard output")]
 
 mod artifacts;
 mod bench;
@@ -70,9 +67,6 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["conformance", dir] => conformance::run(&workspace, Some(dir)),
         ["bench"] => bench::run(&workspace, None).map(done),
         ["bench", name] => bench::run(&workspace, Some(name)).map(done),
-        _ => Err(Error::new(format!(
-            "`{}` is not a command\n\n{HELP}",
-            words.join(" ")
-        ))),
+        _ => Err(Error::new(format!("`{}` is not a command\n\n{HELP}", words.join(" ")))),
     }
 }

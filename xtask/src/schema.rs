@@ -39,8 +39,7 @@ pub(crate) fn with(workspace: &Workspace, artifacts: &Artifacts, mode: Mode) -> 
 /// The schema as it is committed: as printed, with one line end at the end.
 fn schema_text(printed: &str) -> Result<String> {
     let printed = printed.trim();
-    let value: serde_json::Value =
-        serde_json::from_str(printed).doing("`catena schema` did not print JSON")?;
+    let value: serde_json::Value = serde_json::from_str(printed).doing("`catena schema` did not print JSON")?;
     if !value.is_object() {
         return Err(Error::new("`catena schema` printed JSON that is no schema"));
     }

@@ -75,11 +75,7 @@ impl Source {
 
     /// Lines which are compiled into the product.
     pub(crate) fn product_lines(&self) -> usize {
-        let tests: usize = self
-            .test_lines
-            .iter()
-            .map(|range| range.clone().count())
-            .sum();
+        let tests: usize = self.test_lines.iter().map(|range| range.clone().count()).sum();
         self.lines.saturating_sub(tests)
     }
 
@@ -88,11 +84,7 @@ impl Source {
         let dir = path.parent().unwrap_or(path);
         let stem = path.file_stem().unwrap_or_default();
         let is_root = ["lib", "main", "mod"].iter().any(|root| stem == *root);
-        let home = if is_root {
-            dir.to_owned()
-        } else {
-            dir.join(stem)
-        };
+        let home = if is_root { dir.to_owned() } else { dir.join(stem) };
         let modules = self.test_modules.iter();
         modules
             .flat_map(|name| [home.join(format!("{name}.rs")), home.join(name)])

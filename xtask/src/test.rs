@@ -112,12 +112,7 @@ fn floor(workspace: &Workspace) -> Result<usize> {
     }
     let text = read_text(&path)?;
     let number = text.trim().parse();
-    number.map_err(|_| {
-        Error::new(format!(
-            "{FLOOR} must hold one number, not `{}`",
-            text.trim()
-        ))
-    })
+    number.map_err(|_| Error::new(format!("{FLOOR} must hold one number, not `{}`", text.trim())))
 }
 
 impl Report {
@@ -170,9 +165,7 @@ mod tests {
                 },
             )
         });
-        Report {
-            steps: steps.collect(),
-        }
+        Report { steps: steps.collect() }
     }
 
     #[test]

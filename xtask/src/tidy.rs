@@ -36,14 +36,13 @@ impl RustFile {
 
     /// The reason its first comments give for breaking a rule about files: `// tidy: <reason>`.
     fn excuse(&self) -> Option<&str> {
-        let comments = self.text.lines().map(str::trim).take_while(|line| {
-            line.is_empty() || line.starts_with("//") || line.starts_with("#![")
-        });
-        let mut reasons = comments.filter_map(|line| line.strip_prefix("// tidy:"));
-        reasons
-            .next()
+        let comments = self
+            .text
+            .lines()
             .map(str::trim)
-            .filter(|reason| !reason.is_empty())
+            .take_while(|line| line.is_empty() || line.starts_with("//") || line.starts_with("#!["));
+        let mut reasons = comments.filter_map(|line| line.strip_prefix("// tidy:"));
+        reasons.next().map(str::trim).filter(|reason| !reason.is_empty())
     }
 }
 
@@ -97,11 +96,7 @@ fn examples_without_output(workspace: &Workspace, files: &[RustFile]) -> Vec<Str
         .flat_map(|package| package.targets("example"))
         .filter(|example| !example.path.with_extension("stdout").is_file())
         .map(|example| workspace.relative(&example.path));
-    let excused = |shown: &String| {
-        files
-            .iter()
-            .any(|file| file.shown == *shown && file.excuse().is_some())
-    };
+    let excused = |shown: &String| files.iter().any(|file| file.shown == *shown && file.excuse().is_some());
     examples
         .filter(|shown| !excused(shown))
         .map(|shown| {
@@ -127,11 +122,7 @@ mod tests {
 
     #[test]
     fn an_excuse_needs_a_reason_and_stands_at_the_top() {
-        let excuse = |text: &str| {
-            file("a.rs", Role::Product, text)
-                .excuse()
-                .map(str::to_owned)
-        };
+        let excuse = |text: &str| file("a.rs", Role::Product, text).excuse().map(str::to_owned);
         assert_eq!(
             excuse("//! Doc.\n#![allow(x)]\n\n// tidy: one table\nfn a() {}\n").as_deref(),
             Some("one table")

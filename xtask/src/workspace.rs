@@ -67,8 +67,7 @@ impl Workspace {
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let metadata: Value =
-            serde_json::from_str(text).doing("cannot read what `cargo metadata` printed")?;
+        let metadata: Value = serde_json::from_str(text).doing("cannot read what `cargo metadata` printed")?;
         let root = PathBuf::from(string(&metadata, "workspace_root")?);
         let ours: Vec<&str> = list(&metadata, "workspace_members")
             .iter()
@@ -83,10 +82,7 @@ impl Workspace {
             } else {
                 dependencies.push(Dependency {
                     name: format!("{name} {}", string(package, "version")?),
-                    license: package
-                        .get("license")
-                        .and_then(Value::as_str)
-                        .map(str::to_owned),
+                    license: package.get("license").and_then(Value::as_str).map(str::to_owned),
                 });
             }
         }
@@ -139,9 +135,7 @@ impl Package {
 
     /// Targets of one kind.
     pub(crate) fn targets<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Target> {
-        self.targets
-            .iter()
-            .filter(move |target| target.kind == kind)
+        self.targets.iter().filter(move |target| target.kind == kind)
     }
 
     /// All Rust files of the package, sorted.
@@ -175,12 +169,9 @@ pub(crate) fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(folder) = waiting.pop().filter(|folder| folder.is_dir()) {
-        let entries =
-            fs::read_dir(&folder).doing(format_args!("cannot list {}", folder.display()))?;
+        let entries = fs::read_dir(&folder).doing(format_args!("cannot list {}", folder.display()))?;
         for entry in entries {
-            let path = entry
-                .doing(format_args!("cannot list {}", folder.display()))?
-                .path();
+            let path = entry.doing(format_args!("cannot list {}", folder.display()))?.path();
             if path.is_dir() {
                 waiting.push(path);
             } else {
@@ -228,10 +219,7 @@ fn string<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -262,10 +250,7 @@ mod tests {
         fs::write(dir.path().join("b/c/two.rs"), "").unwrap();
         fs::write(dir.path().join("one.rs"), "").unwrap();
         let found = files_under(dir.path()).unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|file| relative(dir.path(), file))
-            .collect();
+        let found: Vec<_> = found.iter().map(|file| relative(dir.path(), file)).collect();
         assert_eq!(found, ["b/c/two.rs", "one.rs"]);
         assert!(files_under(&dir.path().join("none")).unwrap().is_empty());
     }

@@ -59,11 +59,7 @@ impl Scenarios {
 ///
 /// # Errors
 /// If writing fails.
-pub fn execute(
-    scenarios: &Scenarios,
-    runner: &dyn Runner,
-    out: &mut dyn Write,
-) -> io::Result<bool> {
+pub fn execute(scenarios: &Scenarios, runner: &dyn Runner, out: &mut dyn Write) -> io::Result<bool> {
     match scenarios.run(runner) {
         Ok(report) => {
             report.print(out)?;

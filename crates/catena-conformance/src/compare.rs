@@ -14,9 +14,7 @@ pub use sequence::check_messages;
 use crate::expect::{EndingPattern, ExecutionPattern, Expect, TurnPattern};
 use crate::mismatch::Mismatch;
 use crate::observed::{Execution, ModelCall, Observed, TurnRecord};
-use crate::pattern::{
-    Check, Keys, ModelCallPattern, ValuePattern, describe_error, describe_message,
-};
+use crate::pattern::{Check, Keys, ModelCallPattern, ValuePattern, describe_error, describe_message};
 
 /// What the order of model calls means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,16 +67,11 @@ fn check_expect(expect: &Expect, observed: &Observed) -> Check {
         .ok_or_else(|| Mismatch::new("a turn", "no turn"))?;
     check_ending(&expect.last, last)?;
     if let Some(patterns) = &expect.model_calls {
-        check_model_calls(patterns, &observed.model_calls, expect)
-            .map_err(|mismatch| mismatch.at("model_calls"))?;
+        check_model_calls(patterns, &observed.model_calls, expect).map_err(|mismatch| mismatch.at("model_calls"))?;
     }
     if let Some(patterns) = &expect.tool_executions {
-        check_executions(
-            patterns,
-            &observed.tool_executions,
-            expect.tool_executions_order,
-        )
-        .map_err(|mismatch| mismatch.at("tool_executions"))?;
+        check_executions(patterns, &observed.tool_executions, expect.tool_executions_order)
+            .map_err(|mismatch| mismatch.at("tool_executions"))?;
     }
     if let Some(hooks) = &expect.hooks {
         check_list(
@@ -97,12 +90,8 @@ fn check_expect(expect: &Expect, observed: &Observed) -> Check {
         .map_err(|mismatch| mismatch.at("hooks"))?;
     }
     if let Some(messages) = &expect.final_messages {
-        check_messages(
-            messages,
-            &observed.final_messages,
-            expect.tool_results_order,
-        )
-        .map_err(|mismatch| mismatch.at("final_messages"))?;
+        check_messages(messages, &observed.final_messages, expect.tool_results_order)
+            .map_err(|mismatch| mismatch.at("final_messages"))?;
     }
     check_state(expect, observed).map_err(|mismatch| mismatch.at("state"))
 }
@@ -121,15 +110,10 @@ fn check_turns(patterns: &[TurnPattern], turns: &[TurnRecord]) -> Check {
                 return Err(Mismatch::new(wanted.to_string(), calls.to_string()).at("model_calls"));
             }
             let elapsed = turn.elapsed.as_millis();
-            match pattern
-                .min_elapsed_ms
-                .filter(|&least| u128::from(least) > elapsed)
-            {
-                Some(least) => Err(Mismatch::new(
-                    format!("at least {least} ms"),
-                    format!("{elapsed} ms"),
-                )
-                .at("min_elapsed_ms")),
+            match pattern.min_elapsed_ms.filter(|&least| u128::from(least) > elapsed) {
+                Some(least) => {
+                    Err(Mismatch::new(format!("at least {least} ms"), format!("{elapsed} ms")).at("min_elapsed_ms"))
+                }
                 None => Ok(()),
             }
         },
@@ -142,9 +126,7 @@ fn check_ending(pattern: &EndingPattern, turn: &TurnRecord) -> Check {
             .error
             .as_ref()
             .map_or_else(String::new, |error| format!(": {}", describe_error(error)));
-        return Err(
-            Mismatch::new(outcome.name(), format!("{}{why}", turn.outcome.name())).at("outcome"),
-        );
+        return Err(Mismatch::new(outcome.name(), format!("{}{why}", turn.outcome.name())).at("outcome"));
     }
     if let Some(error) = &pattern.error {
         error.check(turn).map_err(|mismatch| mismatch.at("error"))?;
@@ -153,13 +135,8 @@ fn check_ending(pattern: &EndingPattern, turn: &TurnRecord) -> Check {
         return Ok(());
     };
     match &turn.interrupt {
-        Some(value) => interrupt
-            .check(value)
-            .map_err(|mismatch| mismatch.at("interrupt")),
-        None => Err(
-            Mismatch::new("a pause", format!("none, outcome {}", turn.outcome.name()))
-                .at("interrupt"),
-        ),
+        Some(value) => interrupt.check(value).map_err(|mismatch| mismatch.at("interrupt")),
+        None => Err(Mismatch::new("a pause", format!("none, outcome {}", turn.outcome.name())).at("interrupt")),
     }
 }
 
@@ -185,22 +162,14 @@ fn check_model_calls(patterns: &[ModelCallPattern], calls: &[ModelCall], expect:
             .copied()
             .filter(|(_, pattern)| pattern.model == model)
             .collect();
-        let calls: Vec<_> = calls
-            .iter()
-            .copied()
-            .filter(|call| call.model == model)
-            .collect();
+        let calls: Vec<_> = calls.iter().copied().filter(|call| call.model == model).collect();
         check_call_list(&patterns, &calls, expect.tool_results_order)?;
     }
     Ok(())
 }
 
 /// Patterns come with their index in `expect`, which a selection by model would lose.
-fn check_call_list(
-    patterns: &[(usize, &ModelCallPattern)],
-    calls: &[&ModelCall],
-    order: ResultsOrder,
-) -> Check {
+fn check_call_list(patterns: &[(usize, &ModelCallPattern)], calls: &[&ModelCall], order: ResultsOrder) -> Check {
     for ((index, pattern), call) in patterns.iter().zip(calls) {
         pattern
             .check(call, order)
@@ -226,11 +195,7 @@ fn check_call_list(
     }
 }
 
-fn check_executions(
-    patterns: &[ExecutionPattern],
-    executions: &[Execution],
-    order: ExecutionsOrder,
-) -> Check {
+fn check_executions(patterns: &[ExecutionPattern], executions: &[Execution], order: ExecutionsOrder) -> Check {
     let wanted = |pattern: &ExecutionPattern| format!("an execution of {}", pattern.name);
     let got = |execution: &Execution| format!("{}({})", execution.name, execution.args);
     if order == ExecutionsOrder::Listed {
@@ -245,23 +210,15 @@ fn check_executions(
             Err(mismatch) => Err(mismatch.at_index(index)),
             Ok(()) => Ok(()),
         },
-        (Some(index), None) => {
-            Err(Mismatch::new(wanted(&patterns[index]), "no further execution").at_index(index))
-        }
-        (None, Some(extra)) => {
-            Err(Mismatch::new("no further execution", got(extra)).at_index(patterns.len()))
-        }
+        (Some(index), None) => Err(Mismatch::new(wanted(&patterns[index]), "no further execution").at_index(index)),
+        (None, Some(extra)) => Err(Mismatch::new("no further execution", got(extra)).at_index(patterns.len())),
         (None, None) => Ok(()),
     }
 }
 
 fn check_execution(pattern: &ExecutionPattern, execution: &Execution) -> Check {
     if pattern.name != execution.name {
-        return Err(Mismatch::new(
-            &pattern.name,
-            format!("{}({})", execution.name, execution.args),
-        )
-        .at("name"));
+        return Err(Mismatch::new(&pattern.name, format!("{}({})", execution.name, execution.args)).at("name"));
     }
     pattern
         .args
@@ -281,9 +238,7 @@ fn check_state(expect: &Expect, observed: &Observed) -> Check {
         .map_err(|mismatch| mismatch.at("todos"))?;
     }
     match &expect.files {
-        Some(files) => files
-            .check(&observed.files)
-            .map_err(|mismatch| mismatch.at("files")),
+        Some(files) => files.check(&observed.files).map_err(|mismatch| mismatch.at("files")),
         None => Ok(()),
     }
 }
@@ -300,12 +255,8 @@ fn check_list<P, G>(
         check(pattern, item).map_err(|mismatch| mismatch.at_index(index))?;
     }
     match (patterns.get(got.len()), got.get(patterns.len())) {
-        (Some(missing), _) => {
-            Err(Mismatch::new(show_pattern(missing), "nothing more").at_index(got.len()))
-        }
-        (None, Some(extra)) => {
-            Err(Mismatch::new("nothing more", show_got(extra)).at_index(patterns.len()))
-        }
+        (Some(missing), _) => Err(Mismatch::new(show_pattern(missing), "nothing more").at_index(got.len())),
+        (None, Some(extra)) => Err(Mismatch::new("nothing more", show_got(extra)).at_index(patterns.len())),
         (None, None) => Ok(()),
     }
 }

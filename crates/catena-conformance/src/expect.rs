@@ -2,9 +2,7 @@
 
 use crate::compare::{CallsOrder, ExecutionsOrder, ResultsOrder};
 use crate::observed::Outcome;
-use crate::pattern::{
-    ErrorPattern, FilesPattern, InterruptPattern, MessagePattern, ModelCallPattern, ValuePattern,
-};
+use crate::pattern::{ErrorPattern, FilesPattern, InterruptPattern, MessagePattern, ModelCallPattern, ValuePattern};
 use crate::read::{Node, Read, ReadError};
 
 /// The key `expect` of a scenario.
@@ -110,13 +108,7 @@ impl Read for Expect {
 
 impl Read for TurnPattern {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        let fields = node.fields(&[
-            "outcome",
-            "error",
-            "interrupt",
-            "model_calls",
-            "min_elapsed_ms",
-        ])?;
+        let fields = node.fields(&["outcome", "error", "interrupt", "model_calls", "min_elapsed_ms"])?;
         Ok(Self {
             ending: EndingPattern {
                 outcome: fields.optional("outcome")?,

@@ -66,9 +66,11 @@ impl Known {
     pub fn parse(text: &str) -> Result<Self, KnownError> {
         let known: Self = toml::from_str(text).map_err(KnownError::Parse)?;
         let mut names = BTreeSet::new();
-        match known.deviations.iter().find(|deviation| {
-            deviation.reason.trim().is_empty() || !names.insert(&deviation.scenario)
-        }) {
+        match known
+            .deviations
+            .iter()
+            .find(|deviation| deviation.reason.trim().is_empty() || !names.insert(&deviation.scenario))
+        {
             Some(bad) => Err(KnownError::Deviation(bad.scenario.clone())),
             None => Ok(known),
         }
@@ -97,10 +99,8 @@ mod tests {
 
     #[test]
     fn both_lists_are_read_and_may_be_left_out() {
-        let known = Known::parse(
-            "missing = [\"pii\"]\n[[deviations]]\nscenario = \"a/b\"\nreason = \"because\"",
-        )
-        .unwrap();
+        let known =
+            Known::parse("missing = [\"pii\"]\n[[deviations]]\nscenario = \"a/b\"\nreason = \"because\"").unwrap();
         assert!(known.missing.contains("pii"));
         assert_eq!(known.reason("a/b"), Some("because"));
         assert_eq!(known.reason("a/c"), None);

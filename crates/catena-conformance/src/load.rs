@@ -44,10 +44,7 @@ pub fn find(dir: &Path) -> Result<Vec<PathBuf>, LoadError> {
             let path = entry.map_err(io)?.path();
             if path.is_dir() {
                 pending.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
+            } else if path.extension().is_some_and(|extension| extension == "json") {
                 found.push(path);
             }
         }

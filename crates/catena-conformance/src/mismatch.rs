@@ -37,11 +37,7 @@ impl Mismatch {
 
     /// Two texts that should be equal; long ones are cut around their first difference.
     pub fn texts(wanted: &str, got: &str) -> Self {
-        let same = wanted
-            .chars()
-            .zip(got.chars())
-            .take_while(|(a, b)| a == b)
-            .count();
+        let same = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
         let long = wanted.chars().count().max(got.chars().count()) > EXCERPT;
         let from = if long { same.saturating_sub(LEAD) } else { 0 };
         Self::new(excerpt(wanted, from), excerpt(got, from))
@@ -82,13 +78,7 @@ impl Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}\n  wanted {}\n  got    {}",
-            self.path(),
-            self.wanted,
-            self.got
-        )
+        write!(f, "{}\n  wanted {}\n  got    {}", self.path(), self.wanted, self.got)
     }
 }
 
@@ -143,15 +133,11 @@ mod tests {
     #[test]
     fn short_texts_are_shown_whole_and_long_ones_around_the_difference() {
         let short = Mismatch::texts("one", "two");
-        assert_eq!(
-            (short.wanted.as_str(), short.got.as_str()),
-            ("\"one\"", "\"two\"")
-        );
+        assert_eq!((short.wanted.as_str(), short.got.as_str()), ("\"one\"", "\"two\""));
         let head = "x".repeat(1000);
         let long = Mismatch::texts(&format!("{head}wanted"), &format!("{head}got"));
         assert!(
-            long.wanted
-                .ends_with("xwanted\" (1006 characters, shown from 960)"),
+            long.wanted.ends_with("xwanted\" (1006 characters, shown from 960)"),
             "{}",
             long.wanted
         );

@@ -86,9 +86,7 @@ impl<'a> Node<'a> {
     }
 
     fn object(&self) -> Result<&'a Map<String, Value>, ReadError> {
-        self.value
-            .as_object()
-            .ok_or_else(|| self.expected("an object"))
+        self.value.as_object().ok_or_else(|| self.expected("an object"))
     }
 
     fn child(&self, key: &str) -> Node<'a> {
@@ -167,10 +165,9 @@ impl Fields<'_> {
         let mut present = keys.iter().filter(|key| self.has(key));
         match (present.next(), present.next()) {
             (Some(key), None) => Ok(key),
-            _ => Err(self.node.error(format!(
-                "exactly one of these keys is needed: {}",
-                keys.join(", ")
-            ))),
+            _ => Err(self
+                .node
+                .error(format!("exactly one of these keys is needed: {}", keys.join(", ")))),
         }
     }
 
@@ -191,9 +188,7 @@ impl Read for String {
 
 impl Read for bool {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        node.value
-            .as_bool()
-            .ok_or_else(|| node.expected("a boolean"))
+        node.value.as_bool().ok_or_else(|| node.expected("a boolean"))
     }
 }
 
@@ -225,10 +220,7 @@ impl Read for Map<String, Value> {
 
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        let items = node
-            .value
-            .as_array()
-            .ok_or_else(|| node.expected("a list"))?;
+        let items = node.value.as_array().ok_or_else(|| node.expected("a list"))?;
         items
             .iter()
             .enumerate()
@@ -288,10 +280,7 @@ mod tests {
 
     #[test]
     fn a_missing_key_is_named_at_the_object_that_lacks_it() {
-        assert_eq!(
-            error::<Vec<Pair>>(json!([{}])),
-            "`[0]`: the key `left` is missing"
-        );
+        assert_eq!(error::<Vec<Pair>>(json!([{}])), "`[0]`: the key `left` is missing");
         assert_eq!(error::<Pair>(json!({})), "`.`: the key `left` is missing");
     }
 
@@ -313,11 +302,7 @@ mod tests {
 
     #[test]
     fn one_of_several_keys_means_neither_none_nor_two() {
-        let which = |value: Value| {
-            Node::root(&value)
-                .fields(&["a", "b"])?
-                .exactly_one(&["a", "b"])
-        };
+        let which = |value: Value| Node::root(&value).fields(&["a", "b"])?.exactly_one(&["a", "b"]);
         assert_eq!(which(json!({"b": 1})).unwrap(), "b");
         assert!(which(json!({})).is_err());
         assert!(which(json!({"a": 1, "b": 1})).is_err());

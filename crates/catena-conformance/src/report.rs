@@ -76,18 +76,12 @@ impl Report {
     pub fn run(dir: &Path, runner: &dyn Runner, judge: Judge<'_>) -> Result<Self, LoadError> {
         let files = load::find(dir)?;
         if files.is_empty() {
-            return Err(LoadError::Empty {
-                path: dir.to_owned(),
-            });
+            return Err(LoadError::Empty { path: dir.to_owned() });
         }
         let mut report = Self::default();
         let mut seen = BTreeSet::new();
         for file in files {
-            let case = file
-                .strip_prefix(dir)
-                .unwrap_or(&file)
-                .display()
-                .to_string();
+            let case = file.strip_prefix(dir).unwrap_or(&file).display().to_string();
             match load::scenario(&file) {
                 Ok(scenario) => {
                     report.judge(case, &scenario.name, play(runner, &scenario), judge);
@@ -110,9 +104,8 @@ impl Report {
         match (verdict, reason) {
             (Verdict::Passed, None) => self.passed.push(case),
             (Verdict::Passed, Some(_)) => {
-                self.stale.push(format!(
-                    "{name} is a known deviation but passes; take it off the list"
-                ));
+                self.stale
+                    .push(format!("{name} is a known deviation but passes; take it off the list"));
                 self.passed.push(case);
             }
             (Verdict::Failed(why), None) => self.failed.push((case, why)),
@@ -123,19 +116,15 @@ impl Report {
                         self.missing.entry(name).or_default().push(case.clone());
                     }
                 }
-                Judge::Known(_) | Judge::Strict => self
-                    .failed
-                    .push((case, RunError::MissingMiddleware(names).to_string())),
+                Judge::Known(_) | Judge::Strict => {
+                    self.failed.push((case, RunError::MissingMiddleware(names).to_string()))
+                }
             },
         }
     }
 
     fn find_stale(&mut self, known: &Known, seen: &BTreeSet<String>) {
-        for name in known
-            .missing
-            .iter()
-            .filter(|name| !self.missing.contains_key(*name))
-        {
+        for name in known.missing.iter().filter(|name| !self.missing.contains_key(*name)) {
             self.stale.push(format!(
                 "{name} is listed as missing but no scenario waits for it; take it off the list"
             ));
@@ -169,22 +158,12 @@ impl Report {
             writeln!(out, "FAILED {}: {entry}", crate::known::FILE)?;
         }
         for (name, cases) in &self.missing {
-            writeln!(
-                out,
-                "MISSING {name}: {} scenarios: {}",
-                cases.len(),
-                cases.join(", ")
-            )?;
+            writeln!(out, "MISSING {name}: {} scenarios: {}", cases.len(), cases.join(", "))?;
         }
         for (case, reason) in &self.deviating {
             writeln!(out, "DEVIATES {case}: {reason}")?;
         }
-        writeln!(
-            out,
-            "{} passed, {} failed",
-            self.passed.len(),
-            self.failures()
-        )
+        writeln!(out, "{} passed, {} failed", self.passed.len(), self.failures())
     }
 }
 

@@ -94,10 +94,7 @@ impl Read for Scenario {
             about: fields.or_default("about")?,
             system_prompt: fields.optional("system_prompt")?,
             tools: fields.or_default("tools")?,
-            private_tools: fields
-                .or_default::<Vec<String>>("private_tools")?
-                .into_iter()
-                .collect(),
+            private_tools: fields.or_default::<Vec<String>>("private_tools")?.into_iter().collect(),
             files: fields.or_default("files")?,
             models: fields.required("models")?,
             model_profiles: fields.or_default("model_profiles")?,
@@ -126,10 +123,7 @@ impl Scenario {
             return Err(("tools", format!("two tools have the name `{}`", twice.name)));
         }
         if let Some(unknown) = self.private_tools.iter().find(|name| !names.contains(name)) {
-            return Err((
-                "private_tools",
-                format!("`{unknown}` is not among the tools"),
-            ));
+            return Err(("private_tools", format!("`{unknown}` is not among the tools")));
         }
         match &self.expect.turns {
             Some(turns) if turns.len() != self.turns.len() => Err((
@@ -155,9 +149,7 @@ pub struct Profile {
 impl Read for Profile {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
         Ok(Self {
-            max_input_tokens: node
-                .fields(&["max_input_tokens"])?
-                .required("max_input_tokens")?,
+            max_input_tokens: node.fields(&["max_input_tokens"])?.required("max_input_tokens")?,
         })
     }
 }

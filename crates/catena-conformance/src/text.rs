@@ -31,11 +31,7 @@ impl Text {
                 .and_then(|close| args.get(&from_brace[1..close]).map(|value| (close, value)));
             match argument {
                 Some((close, value)) => {
-                    filled.push_str(
-                        &value
-                            .as_str()
-                            .map_or_else(|| value.to_string(), str::to_owned),
-                    );
+                    filled.push_str(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
                     rest = &from_brace[close + 1..];
                 }
                 None => {
@@ -69,12 +65,7 @@ pub fn expand(value: &Value) -> Value {
         Value::Array(items) => items.iter().map(expand).collect(),
         Value::Object(object) => match repeated(object) {
             Some(text) => Value::String(text),
-            None => Value::Object(
-                object
-                    .iter()
-                    .map(|(key, value)| (key.clone(), expand(value)))
-                    .collect(),
-            ),
+            None => Value::Object(object.iter().map(|(key, value)| (key.clone(), expand(value))).collect()),
         },
         other => other.clone(),
     }
@@ -110,10 +101,7 @@ mod tests {
             text(json!({"repeat": "ab ", "times": 3})).unwrap().as_str(),
             "ab ab ab "
         );
-        assert_eq!(
-            text(json!({"repeat": "ab", "times": 0})).unwrap().as_str(),
-            ""
-        );
+        assert_eq!(text(json!({"repeat": "ab", "times": 0})).unwrap().as_str(), "");
     }
 
     #[test]
@@ -125,9 +113,7 @@ mod tests {
 
     #[test]
     fn arguments_fill_their_names_once_and_other_braces_stay() {
-        let filled = |template: &str| {
-            Text(template.into()).fill(&json!({"q": "{n}", "n": 12, "o": {"a": 1}}))
-        };
+        let filled = |template: &str| Text(template.into()).fill(&json!({"q": "{n}", "n": 12, "o": {"a": 1}}));
         assert_eq!(filled("found {q}, {n}, {o}"), "found {n}, 12, {\"a\":1}");
         assert_eq!(filled("{x} {{n}} {"), "{x} {12} {");
         assert_eq!(Text("{q}".into()).fill(&Value::Null), "{q}");

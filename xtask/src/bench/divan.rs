@@ -53,9 +53,7 @@ fn depth(line: &str) -> (usize, &str) {
 
 /// The first column holds the name and, of a benchmark, its fastest time: `all_hooks   1.25 µs`.
 fn split_name<'a>(first: &'a str, rest: &[&str]) -> (&'a str, &'a str) {
-    let is_number = rest
-        .first()
-        .is_some_and(|slowest| nanoseconds(slowest).is_some());
+    let is_number = rest.first().is_some_and(|slowest| nanoseconds(slowest).is_some());
     let is_title = rest.first().is_some_and(|slowest| *slowest == "slowest");
     match first.split_once("  ") {
         Some((name, fastest)) if is_number => (name.trim(), fastest.trim()),
@@ -118,12 +116,7 @@ guards            fastest       │ slowest       │ median        │ mean    
         let names: Vec<&str> = found.iter().map(|bench| bench.name.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "chain/all_hooks",
-                "chain/wave/2",
-                "chain/wave/4 threads",
-                "guards/pii"
-            ]
+            ["chain/all_hooks", "chain/wave/2", "chain/wave/4 threads", "guards/pii"]
         );
         let medians: Vec<f64> = found.iter().map(|bench| bench.median_ns).collect();
         assert_eq!(medians, [1_500.0, 0.657, 6_283_000.0, 1e9]);

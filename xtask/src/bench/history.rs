@@ -48,10 +48,7 @@ impl Run {
 /// If the file cannot be written.
 pub(super) fn append(path: &Path, entries: &[Entry]) -> Result<Vec<Entry>> {
     let before = fs::read_to_string(path).unwrap_or_default();
-    let lines: String = entries
-        .iter()
-        .map(|entry| format!("{}\n", entry.json))
-        .collect();
+    let lines: String = entries.iter().map(|entry| format!("{}\n", entry.json)).collect();
     OpenOptions::new()
         .create(true)
         .append(true)
@@ -124,11 +121,7 @@ mod tests {
                 .len(),
             1
         );
-        let now = [
-            entry("chain/a", 150.0),
-            entry("chain/b", 7.1),
-            entry("chain/c", 1.0),
-        ];
+        let now = [entry("chain/a", 150.0), entry("chain/b", 7.1), entry("chain/c", 1.0)];
         let before = append(&path, &now).unwrap();
         let text = compare(&before, &now);
         let lines: Vec<&str> = text.lines().collect();

@@ -95,30 +95,17 @@ fn place(package: &Package, role: Role, file: &Path) -> Place {
         .chain(package.targets("proc-macro"))
         .next()
         .is_some();
-    let program = package
-        .targets("bin")
-        .next()
-        .filter(|_| is_program || !has_library);
-    let binary = program.map_or(name.clone(), |program| {
-        format!("{name}::bin/{}", program.name)
-    });
+    let program = package.targets("bin").next().filter(|_| is_program || !has_library);
+    let binary = program.map_or(name.clone(), |program| format!("{name}::bin/{}", program.name));
     Place { binary, modules }
 }
 
 fn render(head: &str, mut entries: Vec<Entry>) -> String {
     entries.sort();
-    let mut text = format!(
-        "{MARK}\n\n{}\n\n## Met, with the test that proves it\n\n",
-        head.trim()
-    );
+    let mut text = format!("{MARK}\n\n{}\n\n## Met, with the test that proves it\n\n", head.trim());
     text.push_str("| id | behaviour | test |\n|---|---|---|\n");
     for entry in &entries {
-        let line = format!(
-            "| {} | {} | `{}` |\n",
-            entry.id,
-            cell(&entry.behaviour),
-            entry.test
-        );
+        let line = format!("| {} | {} | `{}` |\n", entry.id, cell(&entry.behaviour), entry.test);
         text.push_str(&line);
     }
     text
@@ -149,38 +136,19 @@ mod tests {
     #[test]
     fn a_test_is_named_as_the_runner_names_it() {
         let name = |kinds: &[&str], role, file: &str| {
-            let place = place(
-                &package(Path::new("/p"), kinds),
-                role,
-                &Path::new("/p").join(file),
-            );
+            let place = place(&package(Path::new("/p"), kinds), role, &Path::new("/p").join(file));
             format!("{} {}", place.binary, place.modules.join("::"))
         };
         assert_eq!(name(&["lib"], Role::Product, "src/lib.rs"), "catena-room ");
-        assert_eq!(
-            name(&["lib"], Role::Product, "src/a/b.rs"),
-            "catena-room a::b"
-        );
+        assert_eq!(name(&["lib"], Role::Product, "src/a/b.rs"), "catena-room a::b");
         assert_eq!(
             name(&["lib", "bin"], Role::Product, "src/main.rs"),
             "catena-room::bin/room "
         );
-        assert_eq!(
-            name(&["bin"], Role::Product, "src/a.rs"),
-            "catena-room::bin/room a"
-        );
-        assert_eq!(
-            name(&["lib"], Role::Test, "tests/it/main.rs"),
-            "catena-room::it "
-        );
-        assert_eq!(
-            name(&["lib"], Role::Test, "tests/it/a.rs"),
-            "catena-room::it a"
-        );
-        assert_eq!(
-            name(&["lib"], Role::Test, "tests/wire.rs"),
-            "catena-room::wire "
-        );
+        assert_eq!(name(&["bin"], Role::Product, "src/a.rs"), "catena-room::bin/room a");
+        assert_eq!(name(&["lib"], Role::Test, "tests/it/main.rs"), "catena-room::it ");
+        assert_eq!(name(&["lib"], Role::Test, "tests/it/a.rs"), "catena-room::it a");
+        assert_eq!(name(&["lib"], Role::Test, "tests/wire.rs"), "catena-room::wire ");
     }
 
     #[test]

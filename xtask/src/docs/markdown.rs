@@ -63,14 +63,7 @@ fn fence(line: &str) -> Option<(&str, &str)> {
 
 /// No word, or only words for rustdoc.
 fn is_rust(info: &str) -> bool {
-    let known = [
-        "rust",
-        "no_run",
-        "compile_fail",
-        "should_panic",
-        "edition2024",
-        "",
-    ];
+    let known = ["rust", "no_run", "compile_fail", "should_panic", "edition2024", ""];
     info.split([',', ' ']).all(|word| known.contains(&word))
 }
 
@@ -103,16 +96,12 @@ fn words_of_links(line: &str) -> String {
             continue;
         }
         let close = from.find(']').filter(|_| !in_code);
-        let Some((words, after)) =
-            close.and_then(|close| Some((from.get(1..close)?, from.get(close + 1..)?)))
-        else {
+        let Some((words, after)) = close.and_then(|close| Some((from.get(1..close)?, from.get(close + 1..)?))) else {
             text.push('[');
             rest = from.get(1..).unwrap_or_default();
             continue;
         };
-        let target = after
-            .strip_prefix('(')
-            .and_then(|target| target.split_once(')'));
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
         match target {
             Some((target, after)) if is_page(target) => {
                 text.push_str(&format!("[{words}]({target})"));
@@ -138,10 +127,7 @@ fn words_of_links(line: &str) -> String {
 
 /// Whether a link's target is a page, and not a Rust path.
 fn is_page(target: &str) -> bool {
-    target.contains("//")
-        || target.starts_with('#')
-        || target.contains(".md")
-        || target.starts_with("mailto:")
+    target.contains("//") || target.starts_with('#') || target.contains(".md") || target.starts_with("mailto:")
 }
 
 #[cfg(test)]
@@ -157,26 +143,19 @@ mod tests {
         let doc = lines(
             " Caps.\n\n # Order\n\n ```no_run\n # use a::b;\n #[derive(Debug)]\n ## raw\n let a = 1;\n #\n ```\n\n ```toml\n # a comment\n ```\n",
         );
-        let page = "Caps.\n\n## Order\n\n```rust\n#[derive(Debug)]\n# raw\nlet a = 1;\n```\n\n```toml\n# a comment\n```";
+        let page =
+            "Caps.\n\n## Order\n\n```rust\n#[derive(Debug)]\n# raw\nlet a = 1;\n```\n\n```toml\n# a comment\n```";
         assert_eq!(page_text(&doc), page);
     }
 
     #[test]
     fn links_for_rustdoc_become_words_and_links_to_pages_stay() {
         assert_eq!(
-            words_of_links(
-                "see the [module](self), [`Turn`], [`a`](crate::b) and [this](https://a.example/b)."
-            ),
+            words_of_links("see the [module](self), [`Turn`], [`a`](crate::b) and [this](https://a.example/b)."),
             "see the module, `Turn`, `a` and [this](https://a.example/b)."
         );
-        assert_eq!(
-            words_of_links("`calls[0]` of [ a list"),
-            "`calls[0]` of [ a list"
-        );
-        assert_eq!(
-            words_of_links("[guide](guide.md#x) [x] y"),
-            "[guide](guide.md#x) [x] y"
-        );
+        assert_eq!(words_of_links("`calls[0]` of [ a list"), "`calls[0]` of [ a list");
+        assert_eq!(words_of_links("[guide](guide.md#x) [x] y"), "[guide](guide.md#x) [x] y");
     }
 
     #[test]

@@ -23,10 +23,7 @@ pub(super) fn pages(source: &Path, docs: &Path) -> Result<Vec<Page>> {
             read.push((file, module));
         }
     }
-    let for_tests: Vec<PathBuf> = read
-        .iter()
-        .flat_map(|(file, module)| module.test_paths(file))
-        .collect();
+    let for_tests: Vec<PathBuf> = read.iter().flat_map(|(file, module)| module.test_paths(file)).collect();
     read.retain(|(file, _)| !for_tests.iter().any(|test| file.starts_with(test)));
 
     let mut index: Vec<(String, String)> = Vec::new();
@@ -34,9 +31,7 @@ pub(super) fn pages(source: &Path, docs: &Path) -> Result<Vec<Page>> {
     for (file, module) in &read {
         let home = file.with_extension("");
         let is_top = file.parent() == Some(source) && !home.ends_with("lib");
-        let mut parts = read
-            .iter()
-            .filter(|(part, _)| part == file || part.starts_with(&home));
+        let mut parts = read.iter().filter(|(part, _)| part == file || part.starts_with(&home));
         if !is_top || !parts.any(|(_, part)| part.implements_middleware) {
             continue;
         }
@@ -63,10 +58,7 @@ pub(super) fn pages(source: &Path, docs: &Path) -> Result<Vec<Page>> {
 fn index_text(index: &[(String, String)]) -> String {
     let mut text = format!("{MARK}\n\n# Middleware\n\n| name | what it does |\n|---|---|\n");
     for (name, sentence) in index {
-        text.push_str(&format!(
-            "| [`{name}`](middleware/{name}.md) | {} |\n",
-            cell(sentence)
-        ));
+        text.push_str(&format!("| [`{name}`](middleware/{name}.md) | {} |\n", cell(sentence)));
     }
     text
 }
@@ -102,17 +94,10 @@ mod tests {
         let fixture = fixture();
         let docs = fixture.join("docs");
         let pages = pages(&fixture.join("src"), &docs).unwrap();
-        let names: Vec<String> = pages
-            .iter()
-            .map(|page| relative(&docs, &page.path))
-            .collect();
+        let names: Vec<String> = pages.iter().map(|page| relative(&docs, &page.path)).collect();
         assert_eq!(
             names,
-            [
-                "middleware/greeting.md",
-                "middleware/tool_limit.md",
-                "middleware.md"
-            ]
+            ["middleware/greeting.md", "middleware/tool_limit.md", "middleware.md"]
         );
         settle(Mode::Check, &fixture, &pages, &[], "edit the fixture").unwrap();
     }
@@ -130,11 +115,7 @@ mod tests {
     #[test]
     fn a_middleware_without_a_doc_is_an_error_that_names_it() {
         let source = tempfile::tempdir().unwrap();
-        fs::write(
-            source.path().join("silent.rs"),
-            "impl Middleware for Silent {}\n",
-        )
-        .unwrap();
+        fs::write(source.path().join("silent.rs"), "impl Middleware for Silent {}\n").unwrap();
         let error = pages(source.path(), source.path()).unwrap_err();
         assert!(error.to_string().contains("silent"), "{error}");
     }

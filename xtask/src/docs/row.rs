@@ -72,26 +72,16 @@ pub(crate) fn read(doc: &[String]) -> Found {
         .take_while(|line| !line.is_empty())
         .collect();
     let paragraph = paragraph.join(" ");
-    let first = paragraph
-        .split([' ', ',', ':', ';'])
-        .next()
-        .unwrap_or_default();
+    let first = paragraph.split([' ', ',', ':', ';']).next().unwrap_or_default();
     if Id::parse(first.trim_matches(['`', '*', '[', ']'])).is_none() {
         return Found::Nothing;
     }
     let row = paragraph.split_once(": ").and_then(|(ids, behaviour)| {
         let ids: Option<Vec<Id>> = ids.split(", ").map(Id::parse).collect();
         let behaviour = behaviour.trim().to_owned();
-        Some(Row {
-            ids: ids?,
-            behaviour,
-        })
-        .filter(|row| !row.behaviour.is_empty())
+        Some(Row { ids: ids?, behaviour }).filter(|row| !row.behaviour.is_empty())
     });
-    row.map_or_else(
-        || Found::Malformed(paragraph.chars().take(40).collect()),
-        Found::Row,
-    )
+    row.map_or_else(|| Found::Malformed(paragraph.chars().take(40).collect()), Found::Row)
 }
 
 #[cfg(test)]
@@ -116,10 +106,7 @@ mod tests {
         };
         let ids: Vec<String> = row.ids.iter().map(ToString::to_string).collect();
         assert_eq!(ids, ["LC-SUM-03", "FC-001"]);
-        assert_eq!(
-            row.behaviour,
-            "a cut never separates a call: from its results."
-        );
+        assert_eq!(row.behaviour, "a cut never separates a call: from its results.");
     }
 
     #[test]

@@ -34,17 +34,11 @@ pub(crate) fn read(group: &Group) -> Attribute {
         _ => None,
     });
     match (path.last().map(String::as_str), argument, tokens.last()) {
-        (Some("doc"), None, Some(TokenTree::Literal(text))) => {
-            Attribute::Doc(unquote(&text.to_string()))
-        }
+        (Some("doc"), None, Some(TokenTree::Literal(text))) => Attribute::Doc(unquote(&text.to_string())),
         (Some("test"), ..) => Attribute::Test,
         (Some("ignore"), ..) => Attribute::Ignore,
-        (Some("cfg_attr"), Some(argument), _) if mentions(argument.clone(), "ignore") => {
-            Attribute::Ignore
-        }
-        (Some("cfg"), Some(condition), _) if demands_test(condition.clone()) => {
-            Attribute::OnlyForTests
-        }
+        (Some("cfg_attr"), Some(argument), _) if mentions(argument.clone(), "ignore") => Attribute::Ignore,
+        (Some("cfg"), Some(condition), _) if demands_test(condition.clone()) => Attribute::OnlyForTests,
         _ => Attribute::Other,
     }
 }
@@ -54,9 +48,7 @@ fn demands_test(condition: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = condition.into_iter().collect();
     match tokens.as_slice() {
         [TokenTree::Ident(name)] => name == "test",
-        [TokenTree::Ident(name), TokenTree::Group(parts)] if name == "all" => {
-            mentions(parts.stream(), "test")
-        }
+        [TokenTree::Ident(name), TokenTree::Group(parts)] if name == "all" => mentions(parts.stream(), "test"),
         _ => false,
     }
 }
@@ -73,9 +65,7 @@ fn unquote(literal: &str) -> String {
         let raw = raw.trim_matches('#');
         return raw.trim_matches('"').to_owned();
     }
-    let quoted = literal
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
+    let quoted = literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let mut letters = quoted.unwrap_or(literal).chars();
     let mut text = String::new();
     while let Some(letter) = letters.next() {
@@ -89,10 +79,7 @@ fn unquote(literal: &str) -> String {
             Some('t') => text.push('\t'),
             Some('0') => text.push('\0'),
             Some('u') => {
-                let digits: String = letters
-                    .by_ref()
-                    .take_while(|letter| *letter != '}')
-                    .collect();
+                let digits: String = letters.by_ref().take_while(|letter| *letter != '}').collect();
                 let number = u32::from_str_radix(digits.trim_start_matches('{'), 16).ok();
                 text.extend(number.and_then(char::from_u32));
             }
@@ -123,23 +110,14 @@ mod tests {
             attribute("/// a \"b\" \\ é → c"),
             Attribute::Doc(" a \"b\" \\ é → c".into())
         );
-        assert_eq!(
-            attribute("#[doc = r#\" raw \"#]"),
-            Attribute::Doc(" raw ".into())
-        );
-        assert_eq!(
-            attribute("#[doc = include_str!(\"a.md\")]"),
-            Attribute::Other
-        );
+        assert_eq!(attribute("#[doc = r#\" raw \"#]"), Attribute::Doc(" raw ".into()));
+        assert_eq!(attribute("#[doc = include_str!(\"a.md\")]"), Attribute::Other);
     }
 
     #[test]
     fn tests_are_known_by_the_last_word_of_their_attribute() {
         assert_eq!(attribute("#[test]"), Attribute::Test);
-        assert_eq!(
-            attribute("#[tokio::test(start_paused = true)]"),
-            Attribute::Test
-        );
+        assert_eq!(attribute("#[tokio::test(start_paused = true)]"), Attribute::Test);
         assert_eq!(attribute("#[tested]"), Attribute::Other);
     }
 
@@ -148,10 +126,7 @@ mod tests {
         for text in ["#[cfg(test)]", "#[cfg(all(unix, test))]"] {
             assert_eq!(attribute(text), Attribute::OnlyForTests, "{text}");
         }
-        for text in [
-            "#[cfg(not(test))]",
-            "#[cfg(any(test, feature = \"testing\"))]",
-        ] {
+        for text in ["#[cfg(not(test))]", "#[cfg(any(test, feature = \"testing\"))]"] {
             assert_eq!(attribute(text), Attribute::Other, "{text}");
         }
     }

@@ -95,10 +95,7 @@ fn lines_for_tests_are_not_product_lines() {
 fn a_test_module_in_its_own_file_is_found_beside_its_parent() {
     let source = Source::parse(FILE).unwrap();
     let beside = |path: &str| source.test_paths(Path::new(path));
-    assert_eq!(
-        beside("src/lib.rs"),
-        [Path::new("src/far.rs"), Path::new("src/far")]
-    );
+    assert_eq!(beside("src/lib.rs"), [Path::new("src/far.rs"), Path::new("src/far")]);
     assert_eq!(
         beside("src/chain.rs"),
         [Path::new("src/chain/far.rs"), Path::new("src/chain/far")]
@@ -107,10 +104,9 @@ fn a_test_module_in_its_own_file_is_found_beside_its_parent() {
 
 #[test]
 fn a_test_only_field_or_variant_does_not_swallow_the_product_after_it() {
-    let source = Source::parse(
-        "enum Kind {\n  #[cfg(test)]\n  Odd,\n  Even,\n}\nfn f(a: Vec<u8>) -> Option<u8> {\n  None\n}\n",
-    )
-    .unwrap();
+    let source =
+        Source::parse("enum Kind {\n  #[cfg(test)]\n  Odd,\n  Even,\n}\nfn f(a: Vec<u8>) -> Option<u8> {\n  None\n}\n")
+            .unwrap();
     assert_eq!(source.test_lines, [2..=3]);
     assert!(!source.functions[0].in_test);
 }

@@ -75,9 +75,7 @@ impl Walk {
         let is_inner = tokens
             .next_if(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '!'))
             .is_some();
-        let Some(TokenTree::Group(group)) =
-            tokens.next_if(|token| matches!(token, TokenTree::Group(_)))
-        else {
+        let Some(TokenTree::Group(group)) = tokens.next_if(|token| matches!(token, TokenTree::Group(_))) else {
             return;
         };
         if is_inner {
@@ -113,8 +111,7 @@ impl Walk {
             self.source.implements_middleware = true;
         }
         if matches!(text.as_str(), "fn" | "mod")
-            && let Some(TokenTree::Ident(name)) =
-                tokens.next_if(|token| matches!(token, TokenTree::Ident(_)))
+            && let Some(TokenTree::Ident(name)) = tokens.next_if(|token| matches!(token, TokenTree::Ident(_)))
         {
             let name = name.to_string();
             if text == "fn" {

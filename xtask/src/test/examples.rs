@@ -13,10 +13,7 @@ use crate::workspace::{Workspace, read_text};
 /// If an output cannot be read.
 pub(crate) fn run(workspace: &Workspace, artifacts: &Artifacts) -> Result<Totals> {
     let mut totals = Vec::new();
-    let examples = workspace
-        .packages
-        .iter()
-        .flat_map(|package| package.targets("example"));
+    let examples = workspace.packages.iter().flat_map(|package| package.targets("example"));
     for example in examples {
         let wanted = example.path.with_extension("stdout");
         if !wanted.is_file() {
@@ -59,9 +56,7 @@ fn compare(workspace: &Workspace, example: &Artifact, wanted: &str) -> Result<()
 fn difference(wanted: &str, found: &str) -> String {
     let end = "(nothing)";
     let lines = wanted.lines().chain([end]).zip(found.lines().chain([end]));
-    let different = (1..)
-        .zip(lines)
-        .find(|(_, (wanted, found))| wanted != found);
+    let different = (1..).zip(lines).find(|(_, (wanted, found))| wanted != found);
     // Without a different line only the line end at the end differs.
     let (number, (wanted, line)) = different.unwrap_or((1, (end, end)));
     format!("line {number} should be `{wanted}` and is `{line}`; it printed:\n{found}")
@@ -74,14 +69,8 @@ mod tests {
     #[test]
     fn a_difference_names_the_first_line_and_shows_everything() {
         let text = difference("one\ntwo\n", "one\n2\nthree\n");
-        assert!(
-            text.starts_with("line 2 should be `two` and is `2`"),
-            "{text}"
-        );
+        assert!(text.starts_with("line 2 should be `two` and is `2`"), "{text}");
         assert!(text.ends_with("one\n2\nthree\n"));
-        assert!(
-            difference("one\n", "one\ntwo\n")
-                .starts_with("line 2 should be `(nothing)` and is `two`")
-        );
+        assert!(difference("one\n", "one\ntwo\n").starts_with("line 2 should be `(nothing)` and is `two`"));
     }
 }

@@ -55,15 +55,9 @@ pub(crate) fn cargo_test(output: &str) -> Totals {
 /// The line `Summary [ 0.1s] 7 tests run: 5 passed (1 slow), 1 failed, 1 timed out, 2 skipped`. Tests that a runner stopped or could not
 /// start have failed, too.
 pub(crate) fn nextest(output: &str) -> Totals {
-    let mut summaries = output
-        .lines()
-        .filter(|line| line.trim_start().starts_with("Summary ["));
-    let counts_of_last = summaries
-        .next_back()
-        .and_then(|line| line.split_once("run:"));
-    counts_of_last
-        .map(|(_, rest)| counts(rest))
-        .unwrap_or_default()
+    let mut summaries = output.lines().filter(|line| line.trim_start().starts_with("Summary ["));
+    let counts_of_last = summaries.next_back().and_then(|line| line.split_once("run:"));
+    counts_of_last.map(|(_, rest)| counts(rest)).unwrap_or_default()
 }
 
 /// The last line, if it is `N passed, N failed`.
@@ -121,10 +115,7 @@ mod tests {
 
     #[test]
     fn only_the_last_line_of_conformance_counts() {
-        assert_eq!(
-            last_line("1 passed, 9 failed\n31 passed, 2 failed\n"),
-            totals(31, 2)
-        );
+        assert_eq!(last_line("1 passed, 9 failed\n31 passed, 2 failed\n"), totals(31, 2));
         assert_eq!(last_line("it broke"), totals(0, 0));
     }
 

@@ -23,12 +23,7 @@ const HOSTS: [[&str; 2]; 4] = [
 ];
 
 /// Written by package managers, hosts and all.
-const LOCK_FILES: [&str; 4] = [
-    "Cargo.lock",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-];
+const LOCK_FILES: [&str; 4] = ["Cargo.lock", "package-lock.json", "pnpm-lock.yaml", "yarn.lock"];
 
 /// The problems of all committed text files.
 ///
@@ -52,8 +47,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 fn text_problems(shown: &str, text: &str, forbidden: &[String]) -> Vec<String> {
-    let is_test =
-        shown.contains("tests/") || shown.ends_with("tests.rs") || shown.contains("fixtures/");
+    let is_test = shown.contains("tests/") || shown.ends_with("tests.rs") || shown.contains("fixtures/");
     let is_markdown = shown.ends_with(".md");
     let mut in_tests = is_test;
     let mut problems = Vec::new();
@@ -85,11 +79,8 @@ fn text_problems(shown: &str, text: &str, forbidden: &[String]) -> Vec<String> {
 fn starts_path(line: &str, home: &str) -> bool {
     line.match_indices(home).any(|(at, _)| {
         let before = line.get(..at).and_then(|text| text.chars().next_back());
-        let after = line
-            .get(at + home.len()..)
-            .and_then(|text| text.chars().next());
-        let is_start =
-            before.is_none_or(|letter| !letter.is_alphanumeric() && !"._-~*}{/".contains(letter));
+        let after = line.get(at + home.len()..).and_then(|text| text.chars().next());
+        let is_start = before.is_none_or(|letter| !letter.is_alphanumeric() && !"._-~*}{/".contains(letter));
         is_start && after.is_some_and(char::is_alphanumeric)
     })
 }
@@ -106,22 +97,15 @@ fn forbidden(root: &Path) -> Vec<String> {
         PathBuf::from(variable("CARGO_HOME")),
     ];
     // A folder right below the system's root (`/root`, `/app`) is too common a word to be told from text.
-    let folders = folders
-        .iter()
-        .filter(|folder| folder.components().count() > 2);
+    let folders = folders.iter().filter(|folder| folder.components().count() > 2);
     words.extend(folders.map(|folder| format!("{}/", folder.display())));
     words
 }
 
 fn committed(root: &Path) -> Result<Vec<PathBuf>> {
     let mut git = std::process::Command::new("git");
-    git.current_dir(root).args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
+    git.current_dir(root)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     if let Ok(list) = command::read(&mut git) {
         let names = list.split('\0').filter(|name| !name.is_empty());
         return Ok(names.map(|name| root.join(name)).collect());
@@ -158,10 +142,7 @@ mod tests {
     fn homes_are_for_tests_and_for_lines_that_say_why() {
         assert_eq!(problems("src/a.rs", "let a = \"/home/ada/x\";"), 1);
         assert_eq!(
-            problems(
-                "src/a.rs",
-                "let a = \"/home/ada/x\"; // tidy: path of the sandbox"
-            ),
+            problems("src/a.rs", "let a = \"/home/ada/x\"; // tidy: path of the sandbox"),
             0
         );
         assert_eq!(
@@ -172,20 +153,14 @@ mod tests {
             0
         );
         assert_eq!(
-            problems(
-                "src/a.rs",
-                "\"https://a.example/home/ada\" \"$X/home/ada\" \"/home/\""
-            ),
+            problems("src/a.rs", "\"https://a.example/home/ada\" \"$X/home/ada\" \"/home/\""),
             0
         );
     }
 
     #[test]
     fn a_registry_host_is_found_and_an_ignored_fence_in_markdown() {
-        assert_eq!(
-            problems("README.md", &format!("see {}", HOSTS[0].join("."))),
-            1
-        );
+        assert_eq!(problems("README.md", &format!("see {}", HOSTS[0].join("."))), 1);
         assert_eq!(problems("README.md", "```rust,ignore\n```\n"), 1);
         assert_eq!(problems("README.md", "```rust\n```\n"), 0);
     }

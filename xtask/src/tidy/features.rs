@@ -10,10 +10,7 @@ use crate::workspace::{Package, Workspace};
 /// If one does not build; cargo has said why before, the text lists the commands.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut problems = Vec::new();
-    let crates = workspace
-        .packages
-        .iter()
-        .filter(|package| is_ours(&package.name));
+    let crates = workspace.packages.iter().filter(|package| is_ours(&package.name));
     for arguments in crates.flat_map(combinations) {
         let mut cargo = command::cargo(&workspace.root);
         let finished = command::tee(cargo.arg("check").arg("--quiet").args(&arguments))?;

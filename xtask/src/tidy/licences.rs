@@ -57,10 +57,7 @@ fn allowed(deny: &str) -> Result<Vec<String>> {
 
 /// Whether an SPDX expression can be met with the allowed licences. `/` is the old way to write `OR`. What cannot be read is not allowed.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
-    let spaced = expression
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace('/', " OR ");
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
     either(&mut rest, allowed) == Some(true) && rest.is_empty()

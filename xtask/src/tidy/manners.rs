@@ -14,34 +14,19 @@ pub(super) fn check(file: &RustFile) -> Vec<String> {
     if file.is_product() && !has_module_doc(file) {
         problems.push((1, "a file starts with its module doc, `//!`".into()));
     }
-    let stem = file
-        .shown
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.strip_suffix(".rs"));
+    let stem = file.shown.rsplit('/').next().and_then(|name| name.strip_suffix(".rs"));
     if let Some(stem) = stem.filter(|stem| NAMELESS.contains(stem)) {
         problems.push((1, format!("`{stem}` is not the name of an idea")));
     }
     if stem.is_some_and(|stem| stem.ends_with("_v2")) {
-        problems.push((
-            1,
-            "replace the first version, do not add a second beside it".into(),
-        ));
+        problems.push((1, "replace the first version, do not add a second beside it".into()));
     }
     for (number, line) in (1..).zip(file.text.lines()) {
         problems.extend(line_problem(line).map(|problem| (number, problem)));
     }
-    for function in file
-        .source
-        .functions
-        .iter()
-        .filter(|function| function.is_test)
-    {
+    for function in file.source.functions.iter().filter(|function| function.is_test) {
         if is_nameless_test(&function.name) {
-            let problem = format!(
-                "`{}`: a test's name is a sentence about behaviour",
-                function.name
-            );
+            let problem = format!("`{}`: a test's name is a sentence about behaviour", function.name);
             problems.push((function.line, problem));
         }
     }
@@ -64,11 +49,8 @@ fn line_problem(line: &str) -> Option<String> {
     if is_banner(line) {
         return Some("a banner comment is the name of a missing file".into());
     }
-    let doc = line
-        .strip_prefix("///")
-        .or_else(|| line.strip_prefix("//!"))?;
-    is_ignored_fence(doc)
-        .then(|| "an ignored example proves nothing: let it run, or make it text".into())
+    let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+    is_ignored_fence(doc).then(|| "an ignored example proves nothing: let it run, or make it text".into())
 }
 
 /// `// -----`, `//====`, `/*****`: a plain comment that is or begins with a row of one sign.
@@ -78,11 +60,7 @@ fn is_banner(line: &str) -> bool {
         return false;
     };
     let comment = comment.trim_start();
-    let Some(sign) = comment
-        .chars()
-        .next()
-        .filter(|sign| "-=*#~_─━═".contains(*sign))
-    else {
+    let Some(sign) = comment.chars().next().filter(|sign| "-=*#~_─━═".contains(*sign)) else {
         return false;
     };
     comment.chars().take_while(|next| *next == sign).count() >= BANNER
@@ -148,14 +126,8 @@ mod tests {
             "fn f() { todo!() }",
         ]
         .join("\n");
-        let lines: Vec<String> = problems(&text)
-            .iter()
-            .map(|problem| problem[..10].to_owned())
-            .collect();
-        assert_eq!(
-            lines,
-            ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4", "src/a.rs:6"]
-        );
+        let lines: Vec<String> = problems(&text).iter().map(|problem| problem[..10].to_owned()).collect();
+        assert_eq!(lines, ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4", "src/a.rs:6"]);
     }
 
     #[test]
@@ -164,10 +136,7 @@ mod tests {
         assert_eq!(check(&file("src/utils.rs", Role::Product, text)).len(), 1);
         assert_eq!(check(&file("src/loop_v2.rs", Role::Product, text)).len(), 1);
         assert_eq!(problems("//! Doc.\n#[test]\nfn test_1() {}\n").len(), 1);
-        assert_eq!(
-            problems("//! Doc.\n#[test]\nfn testing_is_a_word() {}\n").len(),
-            0
-        );
+        assert_eq!(problems("//! Doc.\n#[test]\nfn testing_is_a_word() {}\n").len(), 0);
     }
 
     #[test]

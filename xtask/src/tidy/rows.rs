@@ -14,11 +14,7 @@ pub(super) fn check(file: &RustFile) -> Vec<String> {
                 }
                 Found::Row(row) if !function.is_test => {
                     let ids = row.ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-                    format!(
-                        "{} stands on `{}`, which is not a test",
-                        ids.join(", "),
-                        function.name
-                    )
+                    format!("{} stands on `{}`, which is not a test", ids.join(", "), function.name)
                 }
                 Found::Row(_) | Found::Nothing => return None,
             };
@@ -35,7 +31,8 @@ mod tests {
 
     #[test]
     fn an_id_stands_on_a_test_and_is_followed_by_the_behaviour() {
-        let good = "/// FC-122, LC-SUM-03: the kept part starts whole.\n#[test]\nfn a() {}\n/// UTF-8 text.\nfn b() {}\n";
+        let good =
+            "/// FC-122, LC-SUM-03: the kept part starts whole.\n#[test]\nfn a() {}\n/// UTF-8 text.\nfn b() {}\n";
         assert!(check(&file("a.rs", Role::Test, good)).is_empty());
         let bad = "/// FC-122: on no test.\nfn a() {}\n/// LC-SUM-03 without a colon.\n#[test]\nfn b() {}\n";
         let problems = check(&file("a.rs", Role::Test, bad));

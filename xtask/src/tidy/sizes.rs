@@ -21,11 +21,7 @@ pub(super) fn check(files: &[RustFile]) -> Vec<String> {
     let sizes = sorted(product.iter().map(|file| file.source.product_lines()));
     let functions = || {
         product.iter().flat_map(|file| {
-            let functions = file
-                .source
-                .functions
-                .iter()
-                .filter(|function| !function.in_test);
+            let functions = file.source.functions.iter().filter(|function| !function.in_test);
             functions.map(move |function| (*file, function))
         })
     };
@@ -114,18 +110,10 @@ mod tests {
         let pile = "const A: u8 = 0;\n".repeat(FILE_MAX);
         let fits = file("fits.rs", Role::Product, &pile);
         let long = file("long.rs", Role::Product, &format!("//! Doc.\n{pile}"));
-        let excused = file(
-            "excused.rs",
-            Role::Product,
-            &format!("// tidy: one table\n{pile}"),
-        );
+        let excused = file("excused.rs", Role::Product, &format!("// tidy: one table\n{pile}"));
         let test = file("tests/long.rs", Role::Test, &format!("//! Doc.\n{pile}"));
         let body = "    let _ = 0;\n".repeat(FN_MAX - 1);
-        let function = file(
-            "function.rs",
-            Role::Product,
-            &format!("\nfn long() {{\n{body}}}\n"),
-        );
+        let function = file("function.rs", Role::Product, &format!("\nfn long() {{\n{body}}}\n"));
         let problems = check(&[fits, long, excused, test, function]);
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].starts_with("long.rs: 601 product lines"));

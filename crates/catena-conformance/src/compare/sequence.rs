@@ -15,11 +15,7 @@ use crate::pattern::{MessagePattern, describe_message};
 ///
 /// # Errors
 /// The difference after the longest part that fits.
-pub fn check_messages(
-    patterns: &[MessagePattern],
-    messages: &[Message],
-    order: ResultsOrder,
-) -> Check {
+pub fn check_messages(patterns: &[MessagePattern], messages: &[Message], order: ResultsOrder) -> Check {
     let mut search = Search {
         patterns,
         messages,
@@ -31,9 +27,7 @@ pub fn check_messages(
         return Ok(());
     }
     // A search that fails has noted why at least once.
-    search
-        .furthest
-        .map_or(Ok(()), |(_, mismatch)| Err(mismatch))
+    search.furthest.map_or(Ok(()), |(_, mismatch)| Err(mismatch))
 }
 
 /// How far a failed attempt got: messages used, whether the role was right, patterns used.
@@ -76,14 +70,9 @@ impl Search<'_> {
         if self.order == ResultsOrder::Any && pattern.role == Role::Tool {
             return self.results(p, m);
         }
-        match messages
-            .get(m)
-            .map(|message| (message, pattern.check(message)))
-        {
+        match messages.get(m).map(|message| (message, pattern.check(message))) {
             Some((_, Ok(()))) if self.fits(p + 1, m + 1) => return true,
-            Some((message, Err(mismatch))) => {
-                self.note(p, m, message.role == pattern.role, mismatch)
-            }
+            Some((message, Err(mismatch))) => self.note(p, m, message.role == pattern.role, mismatch),
             None if !pattern.optional => self.note(
                 p,
                 m,
@@ -98,18 +87,11 @@ impl Search<'_> {
     /// A run of tool patterns against a run of tool messages, in any order.
     fn results(&mut self, p: usize, m: usize) -> bool {
         let patterns = &self.patterns[p..];
-        let patterns = &patterns[..patterns
-            .iter()
-            .take_while(|pattern| pattern.role == Role::Tool)
-            .count()];
+        let patterns = &patterns[..patterns.iter().take_while(|pattern| pattern.role == Role::Tool).count()];
         let messages = &self.messages[m..];
-        let messages = &messages[..messages
-            .iter()
-            .take_while(|message| message.role == Role::Tool)
-            .count()];
+        let messages = &messages[..messages.iter().take_while(|message| message.role == Role::Tool).count()];
         // Those that must be met go first: the pairing keeps them.
-        let (required, optional): (Vec<_>, Vec<_>) =
-            (0..patterns.len()).partition(|&index| !patterns[index].optional);
+        let (required, optional): (Vec<_>, Vec<_>) = (0..patterns.len()).partition(|&index| !patterns[index].optional);
         let ranked = [required.as_slice(), optional.as_slice()].concat();
         let pairs = pair(ranked.len(), messages.len(), |p, m| {
             patterns[ranked[p]].check(&messages[m]).is_ok()
@@ -124,16 +106,10 @@ impl Search<'_> {
                 Err(mismatch) => (index, mismatch),
                 Ok(()) => (index, Mismatch::new("another tool message", "none")),
             },
-            (Some(index), None) => (
-                index,
-                Mismatch::new("a tool message", "no further tool message"),
-            ),
+            (Some(index), None) => (index, Mismatch::new("a tool message", "no further tool message")),
             (None, Some(unused)) => (
                 patterns.len(),
-                Mismatch::new(
-                    "no further tool message",
-                    describe_message(&messages[unused]),
-                ),
+                Mismatch::new("no further tool message", describe_message(&messages[unused])),
             ),
         };
         self.note(p + mismatch.0, m, true, mismatch.1);
@@ -142,11 +118,7 @@ impl Search<'_> {
 
     fn note(&mut self, p: usize, m: usize, role: bool, mismatch: Mismatch) {
         let reach = (m, role, p);
-        if self
-            .furthest
-            .as_ref()
-            .is_none_or(|(furthest, _)| *furthest < reach)
-        {
+        if self.furthest.as_ref().is_none_or(|(furthest, _)| *furthest < reach) {
             self.furthest = Some((reach, mismatch.at_index(p)));
         }
     }

@@ -100,10 +100,7 @@ fn outcome_error_and_interrupt_are_those_of_the_last_turn() {
     };
     let error_last = ending(&[&paused, &failed]);
     assert_eq!(
-        check(
-            json!({"outcome": "error", "error": {"kind": "config"}}),
-            &error_last
-        ),
+        check(json!({"outcome": "error", "error": {"kind": "config"}}), &error_last),
         Ok(())
     );
     assert_eq!(
@@ -126,10 +123,7 @@ fn outcome_error_and_interrupt_are_those_of_the_last_turn() {
         ),
         Ok(())
     );
-    assert_eq!(
-        check(json!({"error": {}}), &pause_last),
-        fails_at("expect.error")
-    );
+    assert_eq!(check(json!({"error": {}}), &pause_last), fails_at("expect.error"));
 }
 
 #[test]
@@ -170,10 +164,7 @@ fn turns_have_one_entry_each_with_outcome_calls_and_least_time() {
         check(json!({"turns": [{"interrupt": {}}, {}]}), &observed),
         fails_at("expect.turns[0].interrupt")
     );
-    assert_eq!(
-        check(json!({"turns": [{}]}), &observed),
-        fails_at("expect.turns[1]")
-    );
+    assert_eq!(check(json!({"turns": [{}]}), &observed), fails_at("expect.turns[1]"));
     assert_eq!(
         check(json!({"turns": [{}, {}, {}]}), &observed),
         fails_at("expect.turns[2]")
@@ -186,17 +177,11 @@ fn model_calls_are_complete_and_in_order() {
     observed.model_calls = vec![request("main", "a"), request("sub", "b")];
     let call = |model: &str, text: &str| json!({"model": model, "messages": [{"role": "user", "text": text}]});
     assert_eq!(
-        check(
-            json!({"model_calls": [call("main", "a"), call("sub", "b")]}),
-            &observed
-        ),
+        check(json!({"model_calls": [call("main", "a"), call("sub", "b")]}), &observed),
         Ok(())
     );
     assert_eq!(
-        check(
-            json!({"model_calls": [call("sub", "b"), call("main", "a")]}),
-            &observed
-        ),
+        check(json!({"model_calls": [call("sub", "b"), call("main", "a")]}), &observed),
         fails_at("expect.model_calls[0].model")
     );
     assert_eq!(
@@ -214,27 +199,20 @@ fn model_calls_are_complete_and_in_order() {
 #[test]
 fn per_model_judges_the_order_within_each_model_only() {
     let mut observed = observed();
-    observed.model_calls = vec![
-        request("red", "1"),
-        request("blue", "1"),
-        request("red", "2"),
-    ];
+    observed.model_calls = vec![request("red", "1"), request("blue", "1"), request("red", "2")];
     let expect = |calls: &[(&str, &str)]| {
-        let calls: Vec<_> = calls.iter().map(|(model, text)| json!({"model": model, "messages": [{"role": "user", "text": text}]})).collect();
+        let calls: Vec<_> = calls
+            .iter()
+            .map(|(model, text)| json!({"model": model, "messages": [{"role": "user", "text": text}]}))
+            .collect();
         json!({"model_calls": calls, "model_calls_order": "per_model"})
     };
     assert_eq!(
-        check(
-            expect(&[("blue", "1"), ("red", "1"), ("red", "2")]),
-            &observed
-        ),
+        check(expect(&[("blue", "1"), ("red", "1"), ("red", "2")]), &observed),
         Ok(())
     );
     assert_eq!(
-        check(
-            expect(&[("blue", "1"), ("red", "2"), ("red", "1")]),
-            &observed
-        ),
+        check(expect(&[("blue", "1"), ("red", "2"), ("red", "1")]), &observed),
         fails_at("expect.model_calls[1].messages[0].text")
     );
     assert_eq!(
@@ -273,17 +251,11 @@ fn tool_executions_are_complete_and_in_order() {
         fails_at("expect.tool_executions[1]")
     );
     assert_eq!(
-        check(
-            json!({"tool_executions": [run("a"), run("b"), run("c")]}),
-            &observed
-        ),
+        check(json!({"tool_executions": [run("a"), run("b"), run("c")]}), &observed),
         fails_at("expect.tool_executions[2]")
     );
     let other = json!({"tool_executions": [{"name": "read", "args": {"q": "a"}}, run("b")]});
-    assert_eq!(
-        check(other, &observed),
-        fails_at("expect.tool_executions[0].name")
-    );
+    assert_eq!(check(other, &observed), fails_at("expect.tool_executions[0].name"));
 }
 
 #[test]
@@ -311,10 +283,7 @@ fn executions_in_any_order_are_still_complete() {
         check(expect(&["b", "a", "a"]), &observed),
         fails_at("expect.tool_executions[2]")
     );
-    assert_eq!(
-        check(expect(&["b"]), &observed),
-        fails_at("expect.tool_executions[1]")
-    );
+    assert_eq!(check(expect(&["b"]), &observed), fails_at("expect.tool_executions[1]"));
 }
 
 #[test]
@@ -322,17 +291,11 @@ fn hooks_are_the_exact_list() {
     let mut observed = observed();
     observed.hooks = vec!["A.before_agent".into(), "A.after_agent".into()];
     assert_eq!(
-        check(
-            json!({"hooks": ["A.before_agent", "A.after_agent"]}),
-            &observed
-        ),
+        check(json!({"hooks": ["A.before_agent", "A.after_agent"]}), &observed),
         Ok(())
     );
     assert_eq!(
-        check(
-            json!({"hooks": ["A.after_agent", "A.before_agent"]}),
-            &observed
-        ),
+        check(json!({"hooks": ["A.after_agent", "A.before_agent"]}), &observed),
         fails_at("expect.hooks[0]")
     );
     assert_eq!(
@@ -358,10 +321,7 @@ fn final_messages_are_complete_and_in_order() {
         fails_at("expect.final_messages[1]")
     );
     assert_eq!(
-        check(
-            expect(json!([{"role": "assistant"}, {"role": "user"}])),
-            &observed
-        ),
+        check(expect(json!([{"role": "assistant"}, {"role": "user"}])), &observed),
         fails_at("expect.final_messages[0].role")
     );
     assert_eq!(
@@ -386,10 +346,7 @@ fn todos_and_files_are_judged_by_what_is_listed() {
         Ok(())
     );
     assert_eq!(
-        check(
-            json!({"state": {"todos": [{"status": "completed"}]}}),
-            &observed
-        ),
+        check(json!({"state": {"todos": [{"status": "completed"}]}}), &observed),
         fails_at("expect.state.todos[0].status")
     );
     assert_eq!(
@@ -403,18 +360,15 @@ fn todos_and_files_are_judged_by_what_is_listed() {
 }
 
 fn messages(patterns: Value, got: &[Message], order: ResultsOrder) -> Result<(), String> {
-    check_messages(&read::<Vec<MessagePattern>>(&patterns), got, order)
-        .map_err(|mismatch| mismatch.path())
+    check_messages(&read::<Vec<MessagePattern>>(&patterns), got, order).map_err(|mismatch| mismatch.path())
 }
 
 #[test]
 fn an_optional_message_may_be_missing_but_not_be_another() {
-    let patterns = json!([{"role": "system", "text": {"contains": ["x"]}, "optional": true}, {"role": "user", "text": "hi"}]);
+    let patterns =
+        json!([{"role": "system", "text": {"contains": ["x"]}, "optional": true}, {"role": "user", "text": "hi"}]);
     let listed = ResultsOrder::Listed;
-    assert_eq!(
-        messages(patterns.clone(), &[message(Role::User, "hi")], listed),
-        Ok(())
-    );
+    assert_eq!(messages(patterns.clone(), &[message(Role::User, "hi")], listed), Ok(()));
     assert_eq!(
         messages(
             patterns.clone(),
@@ -456,11 +410,7 @@ fn the_order_of_adjacent_results_counts_only_if_listed() {
     let patterns = json!([
         {"role": "tool", "text": "one", "tool_call_id": "c1"}, {"role": "tool", "tool_call_id": "c2"}, {"role": "assistant"}
     ]);
-    let got = [
-        result("c2", "two"),
-        result("c1", "one"),
-        message(Role::Assistant, ""),
-    ];
+    let got = [result("c2", "two"), result("c1", "one"), message(Role::Assistant, "")];
     assert_eq!(messages(patterns.clone(), &got, ResultsOrder::Any), Ok(()));
     assert_eq!(
         messages(patterns, &got, ResultsOrder::Listed),
@@ -471,12 +421,8 @@ fn the_order_of_adjacent_results_counts_only_if_listed() {
 #[test]
 fn results_in_any_order_are_still_complete_and_stay_in_their_run() {
     let any = ResultsOrder::Any;
-    let patterns =
-        json!([{"role": "tool", "tool_call_id": "c1"}, {"role": "tool", "tool_call_id": "c2"}]);
-    assert_eq!(
-        messages(patterns.clone(), &[result("c2", "")], any),
-        fails_at("[0]")
-    );
+    let patterns = json!([{"role": "tool", "tool_call_id": "c1"}, {"role": "tool", "tool_call_id": "c2"}]);
+    assert_eq!(messages(patterns.clone(), &[result("c2", "")], any), fails_at("[0]"));
     assert_eq!(
         messages(patterns.clone(), &[result("c2", ""), result("c3", "")], any),
         fails_at("[0].tool_call_id")
@@ -489,40 +435,26 @@ fn results_in_any_order_are_still_complete_and_stay_in_their_run() {
         ),
         fails_at("[2]")
     );
-    assert_eq!(
-        messages(patterns, &[message(Role::User, "")], any),
-        fails_at("[0]")
-    );
-    let split = json!([{"role": "tool", "tool_call_id": "c1"}, {"role": "assistant"}, {"role": "tool", "tool_call_id": "c2"}]);
-    let turned = [
-        result("c2", ""),
-        message(Role::Assistant, ""),
-        result("c1", ""),
-    ];
+    assert_eq!(messages(patterns, &[message(Role::User, "")], any), fails_at("[0]"));
+    let split =
+        json!([{"role": "tool", "tool_call_id": "c1"}, {"role": "assistant"}, {"role": "tool", "tool_call_id": "c2"}]);
+    let turned = [result("c2", ""), message(Role::Assistant, ""), result("c1", "")];
     assert!(messages(split, &turned, any).is_err());
 }
 
 #[test]
 fn optional_results_may_be_missing_from_an_unordered_run() {
-    let patterns =
-        json!([{"role": "tool", "optional": true}, {"role": "tool", "tool_call_id": "c1"}]);
+    let patterns = json!([{"role": "tool", "optional": true}, {"role": "tool", "tool_call_id": "c1"}]);
     assert_eq!(
         messages(patterns.clone(), &[result("c1", "")], ResultsOrder::Any),
         Ok(())
     );
     assert_eq!(
-        messages(
-            patterns,
-            &[result("c1", ""), result("c9", "")],
-            ResultsOrder::Any
-        ),
+        messages(patterns, &[result("c1", ""), result("c9", "")], ResultsOrder::Any),
         Ok(())
     );
     let other = json!([{"role": "tool", "optional": true}, {"role": "tool", "tool_call_id": "c1"}]);
-    assert_eq!(
-        messages(other, &[result("c9", "")], ResultsOrder::Any),
-        fails_at("[1]")
-    );
+    assert_eq!(messages(other, &[result("c9", "")], ResultsOrder::Any), fails_at("[1]"));
 }
 
 #[test]
@@ -536,10 +468,7 @@ fn the_order_of_results_is_also_free_inside_requests() {
     }];
     let calls = json!([{"model": "main", "messages": [{"role": "tool", "tool_call_id": "c1"}, {"role": "tool", "tool_call_id": "c2"}]}]);
     assert_eq!(
-        check(
-            json!({"model_calls": calls, "tool_results_order": "any"}),
-            &observed
-        ),
+        check(json!({"model_calls": calls, "tool_results_order": "any"}), &observed),
         Ok(())
     );
     assert_eq!(
@@ -556,10 +485,7 @@ fn the_mismatch_that_got_furthest_is_reported() {
         message(Role::Assistant, "a"),
         message(Role::User, "c"),
     ];
-    assert_eq!(
-        messages(patterns, &got, ResultsOrder::Listed),
-        fails_at("[2].text")
-    );
+    assert_eq!(messages(patterns, &got, ResultsOrder::Listed), fails_at("[2].text"));
 }
 
 proptest! {

@@ -33,33 +33,21 @@ impl ModelCallPattern {
             return Err(Mismatch::new(quote(&self.model), quote(&got.model)).at("model"));
         }
         if let Some(messages) = &self.messages {
-            check_messages(messages, &got.messages, order)
-                .map_err(|mismatch| mismatch.at("messages"))?;
+            check_messages(messages, &got.messages, order).map_err(|mismatch| mismatch.at("messages"))?;
         }
         if let Some(pattern) = &self.all_text {
-            let texts: Vec<_> = got
-                .messages
-                .iter()
-                .map(|message| message.text.as_str())
-                .collect();
+            let texts: Vec<_> = got.messages.iter().map(|message| message.text.as_str()).collect();
             pattern
                 .check(&texts.join("\n"))
                 .map_err(|mismatch| mismatch.at("all_text"))?;
         }
         if let Some(tools) = &self.tools {
-            tools
-                .check_set(&got.tools)
-                .map_err(|mismatch| mismatch.at("tools"))?;
+            tools.check_set(&got.tools).map_err(|mismatch| mismatch.at("tools"))?;
         }
         if self.tool_choice.is_some() && self.tool_choice != got.tool_choice {
-            let show = |choice: &Option<Value>| {
-                choice
-                    .as_ref()
-                    .map_or_else(|| "none sent".to_owned(), Value::to_string)
-            };
-            return Err(
-                Mismatch::new(show(&self.tool_choice), show(&got.tool_choice)).at("tool_choice"),
-            );
+            let show =
+                |choice: &Option<Value>| choice.as_ref().map_or_else(|| "none sent".to_owned(), Value::to_string);
+            return Err(Mismatch::new(show(&self.tool_choice), show(&got.tool_choice)).at("tool_choice"));
         }
         Ok(())
     }
@@ -114,9 +102,7 @@ mod tests {
     #[test]
     fn messages_are_a_complete_list() {
         assert_eq!(
-            check(
-                json!({"model": "main", "messages": [{"role": "system"}, {"role": "user", "text": "hi"}]})
-            ),
+            check(json!({"model": "main", "messages": [{"role": "system"}, {"role": "user", "text": "hi"}]})),
             Ok(())
         );
         assert_eq!(
@@ -124,19 +110,14 @@ mod tests {
             Err("messages[1]".into())
         );
         assert_eq!(
-            check(
-                json!({"model": "main", "messages": [{"role": "system"}, {"role": "user", "text": "ho"}]})
-            ),
+            check(json!({"model": "main", "messages": [{"role": "system"}, {"role": "user", "text": "ho"}]})),
             Err("messages[1].text".into())
         );
     }
 
     #[test]
     fn all_text_joins_the_texts_of_all_messages_by_line_breaks() {
-        assert_eq!(
-            check(json!({"model": "main", "all_text": "be brief\nhi"})),
-            Ok(())
-        );
+        assert_eq!(check(json!({"model": "main", "all_text": "be brief\nhi"})), Ok(()));
         assert_eq!(
             check(json!({"model": "main", "all_text": {"excludes": ["brief"]}})),
             Err("all_text.excludes[0]".into())
@@ -149,10 +130,7 @@ mod tests {
             check(json!({"model": "main", "tools": ["b", "a"], "tool_choice": "auto"})),
             Ok(())
         );
-        assert_eq!(
-            check(json!({"model": "main", "tools": ["a"]})),
-            Err("tools".into())
-        );
+        assert_eq!(check(json!({"model": "main", "tools": ["a"]})), Err("tools".into()));
         assert_eq!(
             check(json!({"model": "main", "tools": {"excludes": ["a"]}})),
             Err("tools.excludes[0]".into())

@@ -21,12 +21,10 @@ impl ErrorPattern {
     /// The first difference: whether there is an error, its kind, its status, its message.
     pub fn check(&self, turn: &TurnRecord) -> Check {
         let wanted = self.kind.clone().unwrap_or_else(|| "an error".to_owned());
-        let error = turn.error.as_ref().ok_or_else(|| {
-            Mismatch::new(
-                &wanted,
-                format!("no error, outcome {}", turn.outcome.name()),
-            )
-        })?;
+        let error = turn
+            .error
+            .as_ref()
+            .ok_or_else(|| Mismatch::new(&wanted, format!("no error, outcome {}", turn.outcome.name())))?;
         if self.kind.as_ref().is_some_and(|kind| *kind != error.kind) {
             return Err(Mismatch::new(wanted, describe(error)).at("kind"));
         }
@@ -52,9 +50,7 @@ impl ErrorPattern {
 
 /// An error in one line.
 pub(crate) fn describe(error: &ErrorRecord) -> String {
-    let status = error
-        .status
-        .map_or_else(String::new, |status| format!(" {status}"));
+    let status = error.status.map_or_else(String::new, |status| format!(" {status}"));
     format!("{}{status} {}", error.kind, quote(&error.message))
 }
 
@@ -97,9 +93,7 @@ mod tests {
     fn kind_status_and_data_of_the_message_must_fit_if_given() {
         assert_eq!(check(json!({})), Ok(()));
         assert_eq!(
-            check(
-                json!({"kind": "model_error", "status": 500, "contains": ["exploded", "backend"]})
-            ),
+            check(json!({"kind": "model_error", "status": 500, "contains": ["exploded", "backend"]})),
             Ok(())
         );
         assert_eq!(check(json!({"kind": "config"})), Err("kind".into()));

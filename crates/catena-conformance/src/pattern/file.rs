@@ -26,27 +26,19 @@ impl FilesPattern {
     /// The first path that has not what it should have.
     pub fn check(&self, files: &BTreeMap<String, String>) -> Check {
         for (path, pattern) in &self.0 {
-            let fitting: Vec<_> = files
-                .iter()
-                .filter(|(name, _)| fits_glob(path, name))
-                .collect();
+            let fitting: Vec<_> = files.iter().filter(|(name, _)| fits_glob(path, name)).collect();
             check_fitting(pattern, &fitting, files).map_err(|mismatch| mismatch.at(path))?;
         }
         Ok(())
     }
 }
 
-fn check_fitting(
-    pattern: &FilePattern,
-    fitting: &[(&String, &String)],
-    files: &BTreeMap<String, String>,
-) -> Check {
+fn check_fitting(pattern: &FilePattern, fitting: &[(&String, &String)], files: &BTreeMap<String, String>) -> Check {
     match (pattern, fitting) {
         (FilePattern::Absent, []) => Ok(()),
-        (FilePattern::Absent, [(name, text), ..]) => Err(Mismatch::new(
-            "no such file",
-            format!("{name} {}", quote(text)),
-        )),
+        (FilePattern::Absent, [(name, text), ..]) => {
+            Err(Mismatch::new("no such file", format!("{name} {}", quote(text))))
+        }
         (FilePattern::Text(_), []) => Err(Mismatch::new(
             "a file",
             format!("only {:?}", files.keys().collect::<Vec<_>>()),
@@ -108,11 +100,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: Value) -> Result<(), String> {
-        let files = [
-            ("/a.txt", "alpha"),
-            ("/log/1.md", "one"),
-            ("/log/2.md", "two"),
-        ];
+        let files = [("/a.txt", "alpha"), ("/log/1.md", "one"), ("/log/2.md", "two")];
         let files = files
             .into_iter()
             .map(|(path, text)| (path.to_owned(), text.to_owned()))
@@ -128,10 +116,7 @@ mod tests {
     fn a_path_demands_a_file_with_a_text_that_fits() {
         assert_eq!(check(json!({"/a.txt": "alpha"})), Ok(()));
         assert_eq!(check(json!({"/a.txt": "beta"})), Err("[\"/a.txt\"]".into()));
-        assert_eq!(
-            check(json!({"/b.txt": {"any": true}})),
-            Err("[\"/b.txt\"]".into())
-        );
+        assert_eq!(check(json!({"/b.txt": {"any": true}})), Err("[\"/b.txt\"]".into()));
     }
 
     #[test]
@@ -140,14 +125,8 @@ mod tests {
             check(json!({"/b.txt": {"absent": true}, "/blog*": {"absent": true}})),
             Ok(())
         );
-        assert_eq!(
-            check(json!({"/a.txt": {"absent": true}})),
-            Err("[\"/a.txt\"]".into())
-        );
-        assert_eq!(
-            check(json!({"/log*": {"absent": true}})),
-            Err("[\"/log*\"]".into())
-        );
+        assert_eq!(check(json!({"/a.txt": {"absent": true}})), Err("[\"/a.txt\"]".into()));
+        assert_eq!(check(json!({"/log*": {"absent": true}})), Err("[\"/log*\"]".into()));
     }
 
     #[test]
@@ -161,10 +140,7 @@ mod tests {
             check(json!({"/log/*": {"contains": ["alpha"]}})),
             Err("[\"/log/*\"].contains[0]".into())
         );
-        assert_eq!(
-            check(json!({"/blog/*": {"any": true}})),
-            Err("[\"/blog/*\"]".into())
-        );
+        assert_eq!(check(json!({"/blog/*": {"any": true}})), Err("[\"/blog/*\"]".into()));
     }
 
     #[test]

@@ -42,16 +42,8 @@ impl InterruptPattern {
     }
 }
 
-fn check_each<P>(
-    patterns: &[P],
-    got: &Value,
-    key: &str,
-    check: impl Fn(&P, &Value) -> Check,
-) -> Check {
-    let items = got
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+fn check_each<P>(patterns: &[P], got: &Value, key: &str, check: impl Fn(&P, &Value) -> Check) -> Check {
+    let items = got.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (index, (pattern, item)) in patterns.iter().zip(items).enumerate() {
         check(pattern, item).map_err(|mismatch| mismatch.at_index(index).at(key))?;
     }
@@ -82,14 +74,8 @@ impl ReviewPattern {
         let Some(allowed) = &self.allowed_decisions else {
             return Ok(());
         };
-        let names = got["allowed_decisions"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
-        let names: Vec<_> = names
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect();
+        let names = got["allowed_decisions"].as_array().map_or(&[][..], Vec::as_slice);
+        let names: Vec<_> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         allowed
             .check_list(&names)
             .map_err(|mismatch| mismatch.at("allowed_decisions"))
@@ -160,10 +146,7 @@ mod tests {
     #[test]
     fn listed_keys_must_match_and_others_are_ignored() {
         assert_eq!(check(json!({})), Ok(()));
-        assert_eq!(
-            check(json!({"action_requests": [{"name": "send"}]})),
-            Ok(())
-        );
+        assert_eq!(check(json!({"action_requests": [{"name": "send"}]})), Ok(()));
         assert_eq!(
             check(json!({"action_requests": [{"name": "pay"}]})),
             Err("action_requests[0].name".into())
@@ -176,26 +159,17 @@ mod tests {
 
     #[test]
     fn every_pending_action_is_listed_and_no_other() {
-        assert_eq!(
-            check(json!({"action_requests": []})),
-            Err("action_requests".into())
-        );
+        assert_eq!(check(json!({"action_requests": []})), Err("action_requests".into()));
         assert_eq!(
             check(json!({"action_requests": [{"name": "send"}, {"name": "send"}]})),
             Err("action_requests".into())
         );
-        assert_eq!(
-            check(json!({"review_configs": []})),
-            Err("review_configs".into())
-        );
+        assert_eq!(check(json!({"review_configs": []})), Err("review_configs".into()));
     }
 
     #[test]
     fn the_arguments_of_an_action_have_the_same_keys() {
-        assert_eq!(
-            check(json!({"action_requests": [{"args": {"to": "ann"}}]})),
-            Ok(())
-        );
+        assert_eq!(check(json!({"action_requests": [{"args": {"to": "ann"}}]})), Ok(()));
         assert_eq!(
             check(json!({"action_requests": [{"args": {}}]})),
             Err("action_requests[0].args.to".into())
@@ -204,11 +178,8 @@ mod tests {
 
     #[test]
     fn allowed_decisions_are_a_list_or_what_it_includes() {
-        let review = |allowed: Value| {
-            check(
-                json!({"review_configs": [{"action_name": "send", "allowed_decisions": allowed}]}),
-            )
-        };
+        let review =
+            |allowed: Value| check(json!({"review_configs": [{"action_name": "send", "allowed_decisions": allowed}]}));
         assert_eq!(review(json!(["approve", "reject"])), Ok(()));
         assert_eq!(
             review(json!(["reject", "approve"])),

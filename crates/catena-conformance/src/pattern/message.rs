@@ -45,11 +45,9 @@ impl MessagePattern {
         }
         self.check_calls(got)?;
         if self.tool_call_id.is_some() && self.tool_call_id != got.tool_call_id {
-            return Err(Mismatch::new(
-                format!("{:?}", self.tool_call_id),
-                format!("{:?}", got.tool_call_id),
-            )
-            .at("tool_call_id"));
+            return Err(
+                Mismatch::new(format!("{:?}", self.tool_call_id), format!("{:?}", got.tool_call_id)).at("tool_call_id"),
+            );
         }
         if self.failed.is_some_and(|failed| failed != got.failed) {
             let status = |failed| if failed { "error" } else { "success" };
@@ -60,8 +58,7 @@ impl MessagePattern {
             .at("status"));
         }
         self.text.as_ref().map_or(Ok(()), |text| {
-            text.check(&got.text)
-                .map_err(|mismatch| mismatch.at("text"))
+            text.check(&got.text).map_err(|mismatch| mismatch.at("text"))
         })
     }
 
@@ -74,15 +71,8 @@ impl MessagePattern {
         if self.tool_calls.len() == got.tool_calls.len() {
             return Ok(());
         }
-        let wanted: Vec<_> = self
-            .tool_calls
-            .iter()
-            .map(|call| call.name.as_str())
-            .collect();
-        Err(
-            Mismatch::new(format!("{} calls {wanted:?}", wanted.len()), describe(got))
-                .at("tool_calls"),
-        )
+        let wanted: Vec<_> = self.tool_calls.iter().map(|call| call.name.as_str()).collect();
+        Err(Mismatch::new(format!("{} calls {wanted:?}", wanted.len()), describe(got)).at("tool_calls"))
     }
 }
 
@@ -122,14 +112,7 @@ pub(crate) fn describe(message: &Message) -> String {
 
 impl Read for MessagePattern {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        let fields = node.fields(&[
-            "role",
-            "text",
-            "tool_calls",
-            "tool_call_id",
-            "status",
-            "optional",
-        ])?;
+        let fields = node.fields(&["role", "text", "tool_calls", "tool_call_id", "status", "optional"])?;
         Ok(Self {
             role: fields.required("role")?,
             text: fields.optional("text")?,
@@ -196,26 +179,17 @@ mod tests {
     #[test]
     fn the_role_is_equal_and_the_rest_is_judged_only_if_given() {
         assert_eq!(check(json!({"role": "tool"}), &result()), Ok(()));
-        assert_eq!(
-            check(json!({"role": "user"}), &result()),
-            Err("role".into())
-        );
+        assert_eq!(check(json!({"role": "user"}), &result()), Err("role".into()));
     }
 
     #[test]
     fn text_and_call_id_must_fit_if_given() {
         assert_eq!(
-            check(
-                json!({"role": "tool", "text": "down", "tool_call_id": "c1"}),
-                &result()
-            ),
+            check(json!({"role": "tool", "text": "down", "tool_call_id": "c1"}), &result()),
             Ok(())
         );
         assert_eq!(
-            check(
-                json!({"role": "tool", "text": {"contains": ["up"]}}),
-                &result()
-            ),
+            check(json!({"role": "tool", "text": {"contains": ["up"]}}), &result()),
             Err("text.contains[0]".into())
         );
         assert_eq!(
@@ -223,10 +197,7 @@ mod tests {
             Err("tool_call_id".into())
         );
         assert_eq!(
-            check(
-                json!({"role": "user", "tool_call_id": "c2"}),
-                &Message::default()
-            ),
+            check(json!({"role": "user", "tool_call_id": "c2"}), &Message::default()),
             Err("tool_call_id".into())
         );
     }
@@ -237,18 +208,12 @@ mod tests {
             failed: false,
             ..result()
         };
-        assert_eq!(
-            check(json!({"role": "tool", "status": "error"}), &result()),
-            Ok(())
-        );
+        assert_eq!(check(json!({"role": "tool", "status": "error"}), &result()), Ok(()));
         assert_eq!(
             check(json!({"role": "tool", "status": "success"}), &result()),
             Err("status".into())
         );
-        assert_eq!(
-            check(json!({"role": "tool", "status": "success"}), &fine),
-            Ok(())
-        );
+        assert_eq!(check(json!({"role": "tool", "status": "success"}), &fine), Ok(()));
         assert_eq!(
             check(json!({"role": "tool", "status": "error"}), &fine),
             Err("status".into())
@@ -295,10 +260,7 @@ mod tests {
                 &assistant(),
             )
         };
-        assert_eq!(
-            call(json!({"name": "read"})),
-            Err("tool_calls[0].name".into())
-        );
+        assert_eq!(call(json!({"name": "read"})), Err("tool_calls[0].name".into()));
         assert_eq!(
             call(json!({"name": "search", "id": "c9"})),
             Err("tool_calls[0].id".into())

@@ -29,10 +29,7 @@ impl NamesPattern {
         let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
         match self {
             Self::Whole(names) if set(names) == set(got) => Ok(()),
-            Self::Whole(names) => Err(Mismatch::new(
-                format!("in any order {names:?}"),
-                format!("{got:?}"),
-            )),
+            Self::Whole(names) => Err(Mismatch::new(format!("in any order {names:?}"), format!("{got:?}"))),
             Self::Parts { includes, excludes } => check_parts(includes, excludes, got),
         }
     }
@@ -51,27 +48,15 @@ impl NamesPattern {
 }
 
 fn check_parts(includes: &[String], excludes: &[String], got: &[String]) -> Check {
-    if let Some((index, name)) = includes
-        .iter()
-        .enumerate()
-        .find(|(_, name)| !got.contains(name))
-    {
-        return Err(
-            Mismatch::new(format!("a list with {name:?}"), format!("{got:?}"))
-                .at_index(index)
-                .at("includes"),
-        );
+    if let Some((index, name)) = includes.iter().enumerate().find(|(_, name)| !got.contains(name)) {
+        return Err(Mismatch::new(format!("a list with {name:?}"), format!("{got:?}"))
+            .at_index(index)
+            .at("includes"));
     }
-    if let Some((index, name)) = excludes
-        .iter()
-        .enumerate()
-        .find(|(_, name)| got.contains(name))
-    {
-        return Err(
-            Mismatch::new(format!("a list without {name:?}"), format!("{got:?}"))
-                .at_index(index)
-                .at("excludes"),
-        );
+    if let Some((index, name)) = excludes.iter().enumerate().find(|(_, name)| got.contains(name)) {
+        return Err(Mismatch::new(format!("a list without {name:?}"), format!("{got:?}"))
+            .at_index(index)
+            .at("excludes"));
     }
     Ok(())
 }
@@ -127,14 +112,9 @@ mod tests {
         let pattern = pattern(json!({"includes": ["a", "b"], "excludes": ["x"]}));
         for check in [NamesPattern::check_set, NamesPattern::check_list] {
             assert!(check(&pattern, &names(&["c", "b", "a"])).is_ok());
+            assert_eq!(check(&pattern, &names(&["a"])).unwrap_err().path(), "includes[1]");
             assert_eq!(
-                check(&pattern, &names(&["a"])).unwrap_err().path(),
-                "includes[1]"
-            );
-            assert_eq!(
-                check(&pattern, &names(&["a", "b", "x"]))
-                    .unwrap_err()
-                    .path(),
+                check(&pattern, &names(&["a", "b", "x"])).unwrap_err().path(),
                 "excludes[0]"
             );
         }

@@ -93,9 +93,7 @@ impl Read for TextPattern {
             return Err(node.error(format!("a text pattern needs one of {}", KEYS.join(", "))));
         }
         if fields.optional::<bool>("any")? == Some(false) {
-            return Err(
-                node.error("`any` can only be true; leave the key out to have the text judged")
-            );
+            return Err(node.error("`any` can only be true; leave the key out to have the text judged"));
         }
         Ok(Self::Parts {
             contains: fields.or_default("contains")?,
@@ -118,9 +116,7 @@ mod tests {
     }
 
     fn check(value: Value, got: &str) -> Result<(), String> {
-        pattern(value)
-            .check(got)
-            .map_err(|mismatch| mismatch.path())
+        pattern(value).check(got).map_err(|mismatch| mismatch.path())
     }
 
     #[test]
@@ -135,10 +131,7 @@ mod tests {
     #[test]
     fn contains_demands_every_item() {
         assert_eq!(check(json!({"contains": ["b", "a"]}), "ab"), Ok(()));
-        assert_eq!(
-            check(json!({"contains": ["a", "c"]}), "ab"),
-            Err("contains[1]".into())
-        );
+        assert_eq!(check(json!({"contains": ["a", "c"]}), "ab"), Err("contains[1]".into()));
         assert_eq!(
             check(json!({"contains": [{"repeat": "a", "times": 3}]}), "aa"),
             Err("contains[0]".into())
@@ -148,10 +141,7 @@ mod tests {
     #[test]
     fn excludes_forbids_every_item() {
         assert_eq!(check(json!({"excludes": ["c"]}), "ab"), Ok(()));
-        assert_eq!(
-            check(json!({"excludes": ["c", "b"]}), "ab"),
-            Err("excludes[1]".into())
-        );
+        assert_eq!(check(json!({"excludes": ["c", "b"]}), "ab"), Err("excludes[1]".into()));
         assert_eq!(
             check(json!({"contains": ["a"], "excludes": ["a"]}), "a"),
             Err("excludes[0]".into())
@@ -160,22 +150,10 @@ mod tests {
 
     #[test]
     fn ordered_demands_the_items_one_after_the_other_without_overlap() {
-        assert_eq!(
-            check(json!({"ordered": ["a", "b", "a"]}), "x a b a"),
-            Ok(())
-        );
-        assert_eq!(
-            check(json!({"ordered": ["b", "a"]}), "ab"),
-            Err("ordered[1]".into())
-        );
-        assert_eq!(
-            check(json!({"ordered": ["aa", "aa"]}), "aaa"),
-            Err("ordered[1]".into())
-        );
-        assert_eq!(
-            check(json!({"ordered": ["z"]}), "a"),
-            Err("ordered[0]".into())
-        );
+        assert_eq!(check(json!({"ordered": ["a", "b", "a"]}), "x a b a"), Ok(()));
+        assert_eq!(check(json!({"ordered": ["b", "a"]}), "ab"), Err("ordered[1]".into()));
+        assert_eq!(check(json!({"ordered": ["aa", "aa"]}), "aaa"), Err("ordered[1]".into()));
+        assert_eq!(check(json!({"ordered": ["z"]}), "a"), Err("ordered[0]".into()));
     }
 
     #[test]

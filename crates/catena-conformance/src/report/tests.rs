@@ -75,11 +75,7 @@ fn all_cases_run_even_if_some_fail_or_panic() {
         .collect();
     assert_eq!(
         reasons,
-        [
-            "expect.outcome",
-            "panicked: as told",
-            "cannot be played: as told"
-        ]
+        ["expect.outcome", "panicked: as told", "cannot be played: as told"]
     );
 }
 
@@ -97,11 +93,7 @@ fn a_file_that_is_no_scenario_is_a_failed_case() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("x.json"), "{\"nam\": 1}").unwrap();
     let report = Report::run(dir.path(), &Obedient, Judge::Strict).unwrap();
-    assert!(
-        report.failed[0].1.contains("`nam`: unknown key"),
-        "{:?}",
-        report.failed
-    );
+    assert!(report.failed[0].1.contains("`nam`: unknown key"), "{:?}", report.failed);
 }
 
 #[test]
@@ -117,20 +109,14 @@ fn a_directory_without_scenarios_is_an_error() {
 fn a_scenario_that_waits_for_a_listed_middleware_is_not_a_failure() {
     let known = known("missing = [\"pii\", \"skills\"]");
     let report = run(
-        &[
-            ("a/1", "miss pii"),
-            ("a/2", "miss pii skills"),
-            ("a/3", "pass"),
-        ],
+        &[("a/1", "miss pii"), ("a/2", "miss pii skills"), ("a/3", "pass")],
         Judge::Known(&known),
     );
     assert_eq!(report.failures(), 0);
     assert_eq!(report.missing["pii"], ["a/1.json", "a/2.json"]);
     let text = printed(&report);
     assert!(
-        text.contains(
-            "MISSING pii: 2 scenarios: a/1.json, a/2.json\nMISSING skills: 1 scenarios: a/2.json\n"
-        ),
+        text.contains("MISSING pii: 2 scenarios: a/1.json, a/2.json\nMISSING skills: 1 scenarios: a/2.json\n"),
         "{text}"
     );
     assert!(text.ends_with("\n1 passed, 0 failed\n"), "{text}");
@@ -139,10 +125,7 @@ fn a_scenario_that_waits_for_a_listed_middleware_is_not_a_failure() {
 #[test]
 fn a_middleware_that_is_missing_but_not_listed_is_a_failure() {
     let known = known("missing = [\"pii\"]");
-    let report = run(
-        &[("a/1", "miss pii"), ("a/2", "miss pii skills")],
-        Judge::Known(&known),
-    );
+    let report = run(&[("a/1", "miss pii"), ("a/2", "miss pii skills")], Judge::Known(&known));
     assert_eq!(report.failed.len(), 1);
     assert!(
         report.failed[0].1.contains("no middleware pii, skills"),
@@ -170,17 +153,13 @@ fn scenarios_from_elsewhere_know_no_excuses() {
 fn a_listed_deviation_that_fails_is_reported_but_not_counted() {
     let known = known("[[deviations]]\nscenario = \"a/1\"\nreason = \"because\"");
     let report = run(&[("a/1", "fail"), ("a/2", "pass")], Judge::Known(&known));
-    assert_eq!(
-        printed(&report),
-        "DEVIATES a/1.json: because\n1 passed, 0 failed\n"
-    );
+    assert_eq!(printed(&report), "DEVIATES a/1.json: because\n1 passed, 0 failed\n");
 }
 
 #[test]
 fn a_listed_deviation_that_passes_or_does_not_exist_is_a_failure() {
-    let known = known(
-        "[[deviations]]\nscenario = \"a/1\"\nreason = \"b\"\n[[deviations]]\nscenario = \"a/9\"\nreason = \"b\"",
-    );
+    let known =
+        known("[[deviations]]\nscenario = \"a/1\"\nreason = \"b\"\n[[deviations]]\nscenario = \"a/9\"\nreason = \"b\"");
     let report = run(&[("a/1", "pass")], Judge::Known(&known));
     assert_eq!((report.passed.len(), report.failures()), (1, 2));
     assert!(
@@ -188,9 +167,5 @@ fn a_listed_deviation_that_passes_or_does_not_exist_is_a_failure() {
         "{:?}",
         report.stale
     );
-    assert!(
-        report.stale[1].contains("no such scenario"),
-        "{:?}",
-        report.stale
-    );
+    assert!(report.stale[1].contains("no such scenario"), "{:?}", report.stale);
 }

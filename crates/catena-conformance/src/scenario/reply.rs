@@ -74,14 +74,7 @@ pub struct Usage {
 
 impl Read for Reply {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        let fields = node.fields(&[
-            "text",
-            "tool_calls",
-            "raw_tool_calls",
-            "structured",
-            "error",
-            "usage",
-        ])?;
+        let fields = node.fields(&["text", "tool_calls", "raw_tool_calls", "structured", "error", "usage"])?;
         let message = ["text", "tool_calls", "raw_tool_calls"]
             .iter()
             .any(|key| fields.has(key));
@@ -103,16 +96,15 @@ impl Read for Reply {
                     calls,
                 }
             }
-            (false, true, false) => Answer::Structured(Value::Object(
-                fields.required::<Map<String, Value>>("structured")?,
-            )),
+            (false, true, false) => {
+                Answer::Structured(Value::Object(fields.required::<Map<String, Value>>("structured")?))
+            }
             (false, false, true) if usage.is_some() => {
                 return Err(fields.error("`usage` belongs to a successful reply"));
             }
             (false, false, true) => Answer::Failure(fields.required("error")?),
             _ => {
-                return Err(fields
-                    .error("a reply is either text and calls, or `structured`, or an `error`"));
+                return Err(fields.error("a reply is either text and calls, or `structured`, or an `error`"));
             }
         };
         Ok(Self { answer, usage })
@@ -155,8 +147,7 @@ impl Read for Failure {
             return Err(fields.error("`retry_after` is a number of seconds, not negative"));
         }
         Ok(Self {
-            status: u16::try_from(status)
-                .map_err(|_| fields.error(format!("{status} is no HTTP status")))?,
+            status: u16::try_from(status).map_err(|_| fields.error(format!("{status} is no HTTP status")))?,
             message: fields.or_default("message")?,
             code: fields.optional("code")?,
             retry_after,

@@ -34,11 +34,7 @@ fn problem(key: &str, value: Value) -> String {
 fn every_scenario_of_the_project_parses() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance");
     let files = load::find(dir.as_ref()).unwrap();
-    assert!(
-        files.len() >= 197,
-        "only {} scenario files found",
-        files.len()
-    );
+    assert!(files.len() >= 197, "only {} scenario files found", files.len());
     let mut names = BTreeSet::new();
     for file in files {
         let scenario = load::scenario(&file).unwrap();
@@ -48,12 +44,7 @@ fn every_scenario_of_the_project_parses() {
             .unwrap()
             .to_str()
             .unwrap();
-        assert_eq!(
-            scenario.name.split('/').next(),
-            Some(group),
-            "{}",
-            file.display()
-        );
+        assert_eq!(scenario.name.split('/').next(), Some(group), "{}", file.display());
         assert!(
             names.insert(scenario.name.clone()),
             "{} is the name of two scenarios",
@@ -66,20 +57,11 @@ fn every_scenario_of_the_project_parses() {
 fn a_minimal_scenario_needs_name_models_turns_and_expect() {
     let minimal = json!({"name": "a/b", "models": {}, "turns": [{"user": "go"}], "expect": {}});
     let scenario = Scenario::parse(&minimal.to_string()).unwrap();
-    assert!(
-        scenario.tools.is_empty()
-            && scenario.middleware.is_empty()
-            && scenario.system_prompt.is_none()
-    );
+    assert!(scenario.tools.is_empty() && scenario.middleware.is_empty() && scenario.system_prompt.is_none());
     for key in ["name", "models", "turns", "expect"] {
         let mut lacking = minimal.clone();
         lacking.as_object_mut().unwrap().remove(key);
-        assert!(
-            Scenario::parse(&lacking.to_string())
-                .unwrap_err()
-                .problem
-                .contains(key)
-        );
+        assert!(Scenario::parse(&lacking.to_string()).unwrap_err().problem.contains(key));
     }
 }
 
@@ -122,16 +104,8 @@ fn unknown_keys_are_errors_at_every_level() {
             json!({"main": {"max_input_tokens": 1, "x": 1}}),
             "model_profiles.main.x",
         ),
-        (
-            "middleware",
-            json!([{"use": "pii", "name": "x"}]),
-            "middleware[0].name",
-        ),
-        (
-            "turns",
-            json!([{"user": "go", "input": "x"}]),
-            "turns[0].input",
-        ),
+        ("middleware", json!([{"use": "pii", "name": "x"}]), "middleware[0].name"),
+        ("turns", json!([{"user": "go", "input": "x"}]), "turns[0].input"),
         (
             "turns",
             json!([{"messages": [{"role": "user", "content": "x"}]}]),
@@ -158,11 +132,7 @@ fn unknown_keys_are_errors_at_every_level() {
             json!({"error": {"kind": "config", "code": ""}}),
             "expect.error.code",
         ),
-        (
-            "expect",
-            json!({"state": {"notes": []}}),
-            "expect.state.notes",
-        ),
+        ("expect", json!({"state": {"notes": []}}), "expect.state.notes"),
     ];
     for (key, value, path) in cases {
         let error = with(key, value).unwrap_err();
@@ -188,20 +158,12 @@ fn steps_repeat_the_last_one_and_default_to_ok() {
     );
     assert_eq!(step(1), Step::Return(Text("up 1".into())));
     assert_eq!(step(7), Step::Return(Text("up 1".into())));
-    assert_eq!(
-        scenario.tools[1].step(0, &Value::Null),
-        Step::Return(Text("ok".into()))
-    );
+    assert_eq!(scenario.tools[1].step(0, &Value::Null), Step::Return(Text("ok".into())));
 }
 
 #[test]
 fn a_step_returns_or_fails_and_only_failures_have_a_kind() {
-    let behavior = |steps: Value| {
-        with(
-            "tools",
-            json!([{"name": "a", "description": "", "behavior": steps}]),
-        )
-    };
+    let behavior = |steps: Value| with("tools", json!([{"name": "a", "description": "", "behavior": steps}]));
     assert!(behavior(json!([{"return": "x", "error": "y"}])).is_err());
     assert!(behavior(json!([{}])).is_err());
     assert!(behavior(json!([{"return": "x", "kind": "timeout"}])).is_err());
@@ -222,18 +184,8 @@ fn replies_of_all_kinds_are_read() {
         {"structured": {"tools": []}},
         {"error": {"status": 429, "message": "slow down", "code": "rate", "retry_after": 1.5}}
     ]});
-    let main = with("models", replies)
-        .unwrap()
-        .models
-        .remove("main")
-        .unwrap();
-    assert_eq!(
-        main[0].usage,
-        Some(Usage {
-            input: 3,
-            output: 4
-        })
-    );
+    let main = with("models", replies).unwrap().models.remove("main").unwrap();
+    assert_eq!(main[0].usage, Some(Usage { input: 3, output: 4 }));
     assert_eq!(
         main[0].answer,
         Answer::Message {
@@ -287,10 +239,7 @@ fn a_turn_is_a_user_text_or_messages_or_a_resume() {
         {"resume": {"decisions": [{"type": "approve"}]}}
     ]);
     let turns = with("turns", turns).unwrap().turns;
-    assert_eq!(
-        (turns[0].thread.as_str(), turns[1].thread.as_str()),
-        ("main", "other")
-    );
+    assert_eq!((turns[0].thread.as_str(), turns[1].thread.as_str()), ("main", "other"));
     let TurnInput::Messages(messages) = &turns[1].input else {
         panic!("not messages")
     };
@@ -308,31 +257,13 @@ fn a_turn_is_a_user_text_or_messages_or_a_resume() {
 #[test]
 fn roles_outcomes_and_orders_are_words_of_the_format() {
     assert!(
-        problem(
-            "turns",
-            json!([{"messages": [{"role": "human", "text": ""}]}])
-        )
-        .contains("turns[0].messages[0].role")
+        problem("turns", json!([{"messages": [{"role": "human", "text": ""}]}])).contains("turns[0].messages[0].role")
     );
-    assert!(
-        problem(
-            "turns",
-            json!([{"messages": [{"role": "tool", "status": "ok"}]}])
-        )
-        .contains("status")
-    );
+    assert!(problem("turns", json!([{"messages": [{"role": "tool", "status": "ok"}]}])).contains("status"));
     assert!(problem("expect", json!({"outcome": "finished"})).contains("expect.outcome"));
-    assert!(
-        problem("expect", json!({"model_calls_order": "any"})).contains("expect.model_calls_order")
-    );
-    assert!(
-        problem("expect", json!({"tool_executions_order": "per_model"}))
-            .contains("expect.tool_executions_order")
-    );
-    assert!(
-        problem("expect", json!({"tool_results_order": "listed"}))
-            .contains("expect.tool_results_order")
-    );
+    assert!(problem("expect", json!({"model_calls_order": "any"})).contains("expect.model_calls_order"));
+    assert!(problem("expect", json!({"tool_executions_order": "per_model"})).contains("expect.tool_executions_order"));
+    assert!(problem("expect", json!({"tool_results_order": "listed"})).contains("expect.tool_results_order"));
 }
 
 #[test]
@@ -342,10 +273,7 @@ fn private_tools_are_tools_that_the_agent_does_not_get() {
     scenario["private_tools"] = json!(["a"]);
     let parsed = Scenario::parse(&scenario.to_string()).unwrap();
     assert_eq!(
-        parsed
-            .agent_tools()
-            .map(|tool| tool.name.as_str())
-            .collect::<Vec<_>>(),
+        parsed.agent_tools().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
         ["b"]
     );
     scenario["private_tools"] = json!(["c"]);

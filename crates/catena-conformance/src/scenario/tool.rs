@@ -34,9 +34,7 @@ pub enum Step {
 impl ToolSpec {
     /// The schema of the arguments.
     pub fn schema(&self) -> Value {
-        self.parameters
-            .clone()
-            .unwrap_or_else(|| json!({"type": "object"}))
+        self.parameters.clone().unwrap_or_else(|| json!({"type": "object"}))
     }
 
     /// What the execution with this number (from 0) yields for these arguments: the step of that number, the last one if there are fewer,

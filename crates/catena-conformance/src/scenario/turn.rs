@@ -57,9 +57,7 @@ impl Read for Turn {
             _ => TurnInput::Resume(expand(&fields.required("resume")?)),
         };
         Ok(Self {
-            thread: fields
-                .optional("thread")?
-                .unwrap_or_else(|| MAIN_THREAD.to_owned()),
+            thread: fields.optional("thread")?.unwrap_or_else(|| MAIN_THREAD.to_owned()),
             input,
         })
     }
@@ -67,14 +65,7 @@ impl Read for Turn {
 
 impl Read for InputMessage {
     fn read(node: &Node<'_>) -> Result<Self, ReadError> {
-        let fields = node.fields(&[
-            "role",
-            "text",
-            "tool_calls",
-            "tool_call_id",
-            "name",
-            "status",
-        ])?;
+        let fields = node.fields(&["role", "text", "tool_calls", "tool_call_id", "name", "status"])?;
         let calls: Vec<ScriptedCall> = fields.or_default("tool_calls")?;
         Ok(Self {
             role: fields.required("role")?,

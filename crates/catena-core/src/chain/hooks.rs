@@ -187,13 +187,13 @@ impl Chain {
                     .collect()
             };
             match decided {
-                Ok(AfterModel::Continue) => called.report(Decided::Continue, &changed, None),
+                Ok(AfterModel::Continue) => called.report(Decided::Continue, changed, None),
                 Ok(AfterModel::AskAgain) => {
-                    called.report(Decided::AskAgain, &changed, None);
+                    called.report(Decided::AskAgain, changed, None);
                     again = true;
                 }
                 Ok(AfterModel::Stop(ending)) => {
-                    called.report(Decided::Stop, &changed, Some(ending.reason.message.clone()));
+                    called.report(Decided::Stop, changed, Some(ending.reason.message.clone()));
                     return Ok((again, Some((entry.name.to_string(), ending))));
                 }
                 Err(error) => {

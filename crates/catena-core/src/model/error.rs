@@ -99,7 +99,7 @@ impl ModelErrorKind {
         match status {
             400 | 413 | 422 if says_too_long(&lower) => Self::ContextOverflow,
             413 => Self::ContextOverflow,
-            401 | 402 | 403 => Self::Auth,
+            401..=403 => Self::Auth,
             408 | 504 => Self::Timeout,
             429 if says_too_long(&lower) && lower.contains("context") => Self::ContextOverflow,
             429 => Self::RateLimited,

@@ -81,16 +81,16 @@ enum Found {
 
 fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
     let mut calls = response.message.calls().peekable();
-    if format.strategy == OutputStrategy::Tool {
-        if let Some(call) = response.message.calls().find(|call| call.name == format.spec().name) {
-            return match &call.invalid {
-                Some(invalid) => Found::Misfit(invalid.reason.clone()),
-                None => match format.check(&call.input) {
-                    Ok(()) => Found::Value(call.input.clone()),
-                    Err(problem) => Found::Misfit(problem),
-                },
-            };
-        }
+    if format.strategy == OutputStrategy::Tool
+        && let Some(call) = response.message.calls().find(|call| call.name == format.spec().name)
+    {
+        return match &call.invalid {
+            Some(invalid) => Found::Misfit(invalid.reason.clone()),
+            None => match format.check(&call.input) {
+                Ok(()) => Found::Value(call.input.clone()),
+                Err(problem) => Found::Misfit(problem),
+            },
+        };
     }
     if calls.peek().is_some() {
         return Found::OtherCalls;

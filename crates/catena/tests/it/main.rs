@@ -1,0 +1,4 @@
+//! Behaviour of the public interface. One file per promise.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod loop_basics;
