@@ -37,11 +37,11 @@ struct Check<'a> {
 /// Everything that is wrong with it.
 pub(crate) fn read(text: &str, path: &Path, registry: Registry) -> Result<Config, ConfigErrors> {
     let source = Source::new(path, text);
-    let mut root = match node::parse(&source) {
-        Ok(root) => root,
-        Err(problems) => return ConfigErrors::check(problems).map(|()| Config::sensible()),
-    };
     let mut problems = Vec::new();
+    let Some(mut root) = node::parse(&source, &mut problems) else {
+        ConfigErrors::check(problems)?;
+        return Err(Problem::of_file(path, "not valid TOML").into());
+    };
     secrets::take(&source, &mut root, &mut problems);
     let names = Names::of(&root);
     let shape = Shape {

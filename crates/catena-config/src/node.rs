@@ -129,7 +129,8 @@ impl Node {
             Value::String(_) => "a string",
             Value::Integer(_) => "an integer",
             Value::Float(_) => "a number with a fraction",
-            Value::Boolean(_) => "true or false",
+            Value::Boolean(true) => "`true`",
+            Value::Boolean(false) => "`false`",
             Value::Datetime(_) => "a date or time",
             Value::Array(_) => "a list",
             Value::Table(_) => "a table",
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn every_value_knows_its_span_and_its_path() {
         let text = "[agents.\"a b\"]\ntools = [\"x\", \"y\"]\n";
-        let root = parse(&Source::new(Path::new("x"), text)).unwrap();
+        let root = parse(&Source::new(Path::new("x"), text), &mut Vec::new()).unwrap();
         let node = root
             .find(["agents".into(), "a b".into(), "tools".into(), 1.into()])
             .unwrap();
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_tree_is_read_as_json_would_be() {
         let text = "a = [1, 2.5, true, 'x', { b = {} }]\nwhen = 2000-01-01";
-        let root = parse(&Source::new(Path::new("x"), text)).unwrap();
+        let root = parse(&Source::new(Path::new("x"), text), &mut Vec::new()).unwrap();
         let json = serde_json::json!({"a": [1, 2.5, true, "x", {"b": {}}], "when": "2000-01-01"});
         assert_eq!(root.to_json(), json);
     }

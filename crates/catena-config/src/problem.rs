@@ -82,7 +82,7 @@ impl Problem {
 
 impl ConfigErrors {
     /// More are not read, and arbitrary data could have any number of them.
-    const MOST: usize = 100;
+    pub(crate) const MOST: usize = 100;
 
     /// Nothing, if there is no problem.
     pub(crate) fn check(mut problems: Vec<Problem>) -> Result<(), Self> {

@@ -25,6 +25,8 @@ const PREFIXES: &[&str] = &[
 const SHORTEST: usize = 16;
 /// As long as this, hexadecimal digits or a mixture of letters and digits are no word.
 const LONG: usize = 32;
+/// As long as this, nothing is a word that a person wants to read.
+const LONGEST: usize = 1024;
 
 /// Whether a text looks like a key, and not like the name of one.
 pub(crate) fn looks_secret(text: &str) -> bool {
@@ -54,22 +56,28 @@ pub(crate) fn names_secret(key: &str) -> bool {
 
 /// The text with everything that looks like a key made unreadable. It stays as long as it was.
 pub(crate) fn masked(text: &str) -> Cow<'_, str> {
-    let mut out: Option<String> = None;
+    let mut masked = Cow::Borrowed(text);
     let mut start = 0;
-    // What is not of a key parts words, and is one byte or more; a word is ASCII.
-    for word in text.split(|c: char| !c.is_ascii() || !is_of_key(c as u8)) {
-        let at = start + text[start..].find(word).unwrap_or(0);
-        start = at + word.len();
-        // `api_key=sk-…` is one word to the loop above.
-        let from = word.find('=').map_or(0, |equals| equals + 1).min(word.len());
-        for (offset, part) in [(at, word), (at + from, &word[from..])] {
-            if looks_secret(part) {
-                let out = out.get_or_insert_with(|| text.to_owned());
-                out.replace_range(offset..offset + part.len(), &"*".repeat(part.len()));
-            }
+    for word in text.split_inclusive(|c: char| !c.is_ascii() || !is_of_key(c as u8)) {
+        let end = start
+            + word
+                .trim_end_matches(|c: char| !c.is_ascii() || !is_of_key(c as u8))
+                .len();
+        // A key may be the end of a longer word: `api_key=sk-…`, `models.sk-…`, `/path/sk-…`.
+        let starts = text[start..end]
+            .match_indices(['=', '.', '/'])
+            .map(|(at, _)| start + at + 1);
+        let mut starts = std::iter::once(start).chain(starts);
+        let key = match end - start {
+            ..LONGEST => starts.find(|&from| looks_secret(&text[from..end])),
+            _ => Some(start),
+        };
+        if let Some(from) = key {
+            masked.to_mut().replace_range(from..end, &"*".repeat(end - from));
         }
+        start += word.len();
     }
-    out.map_or(Cow::Borrowed(text), Cow::Owned)
+    masked
 }
 
 #[cfg(test)]
@@ -107,6 +115,7 @@ mod tests {
         assert_eq!(masked.len(), line.len());
         assert!(!masked.contains("abcdef"), "{masked}");
         assert!(super::masked("api_key=sk-proj-abcdefghijklmnop").starts_with("api_key=***"));
+        assert!(super::masked("models.sk-proj-abcdefghijklmnop").starts_with("models.***"));
     }
 
     proptest! {

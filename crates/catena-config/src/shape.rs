@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::nearest::instead;
 use crate::node::{Member, Node, Value};
-use crate::problem::Problem;
+use crate::problem::{ConfigErrors, Problem};
 use crate::source::Source;
 use alternatives::alternatives;
 use misfit::misfit;
@@ -29,6 +29,9 @@ pub(crate) struct Shape<'a> {
 impl<'a> Shape<'a> {
     /// Checks a value and takes out of it what does not fit. Says whether the value itself may stay.
     pub(crate) fn check(&self, node: &mut Node, schema: &'a Json, problems: &mut Vec<Problem>) -> bool {
+        if problems.len() >= ConfigErrors::MOST {
+            return true;
+        }
         let schema = self.resolved(schema);
         let alternatives = alternatives(self, schema);
         if !alternatives.is_empty() {

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub(crate) struct Source {
     path: Arc<PathBuf>,
     text: Arc<str>,
+    /// Where each line but the first begins: a text may have many lines and many problems.
+    starts: Arc<[usize]>,
 }
 
 /// A place in a text, as people count.
@@ -25,6 +27,7 @@ impl Source {
         Self {
             path: Arc::new(path.to_owned()),
             text: text.into(),
+            starts: text.match_indices('\n').map(|(end, _)| end + 1).collect(),
         }
     }
 
@@ -43,22 +46,22 @@ impl Source {
 
     /// Where an offset in bytes is. One beyond the end is at the end.
     pub(crate) fn place(&self, offset: usize) -> Place {
-        let before = self.before(offset);
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let offset = self.boundary(offset);
+        let (index, start) = self.line_at(offset);
         Place {
-            line: before.matches('\n').count() + 1,
-            column: before[start..].chars().count() + 1,
+            line: index + 1,
+            column: self.text[start..offset].chars().count() + 1,
         }
     }
 
     /// The whole line of an offset, without its end, and what of `span` is in it, as a range of the line.
     pub(crate) fn line(&self, span: &Range<usize>) -> (&str, Range<usize>) {
-        let before = self.before(span.start);
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let offset = self.boundary(span.start);
+        let (_, start) = self.line_at(offset);
         let rest = &self.text[start..];
         let line = rest.split('\n').next().unwrap_or_default();
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let from = (before.len() - start).min(line.len());
+        let from = (offset - start).min(line.len());
         let to = span.end.saturating_sub(start).clamp(from, line.len());
         let to = (to..=line.len())
             .find(|&end| line.is_char_boundary(end))
@@ -66,12 +69,20 @@ impl Source {
         (line, from..to)
     }
 
-    fn before(&self, offset: usize) -> &str {
+    /// The line of an offset, from 0, and where it begins.
+    fn line_at(&self, offset: usize) -> (usize, usize) {
+        let index = self.starts.partition_point(|&start| start <= offset);
+        let start = index.checked_sub(1).and_then(|before| self.starts.get(before));
+        (index, start.copied().unwrap_or(0))
+    }
+
+    /// The offset, or the beginning of the character that it is in, or the end.
+    fn boundary(&self, offset: usize) -> usize {
         let mut end = offset.min(self.text.len());
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
-        &self.text[..end]
+        end
     }
 }
 

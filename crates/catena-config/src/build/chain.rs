@@ -58,7 +58,10 @@ pub(super) fn links(config: &Config, agent: &AgentConfig, context: &mut BuildCon
             continue;
         };
         let options = Json::Object(listed.options.clone().into_iter().collect());
-        match entry.build(options, context) {
+        match entry
+            .build(options, context)
+            .and_then(|middleware| links.apart(middleware))
+        {
             Ok(middleware) => links.on.push(middleware),
             Err(error) => links.refuse(config, entry.name(), &place, error),
         }
@@ -67,6 +70,16 @@ pub(super) fn links(config: &Config, agent: &AgentConfig, context: &mut BuildCon
 }
 
 impl Links {
+    /// Two of one name could not be told apart. The chain would refuse them too, without knowing where they stand.
+    fn apart(&self, middleware: Arc<dyn Middleware>) -> Result<Arc<dyn Middleware>, OptionError> {
+        let name = middleware.name();
+        if self.on.iter().all(|other| other.name() != name) {
+            return Ok(middleware);
+        }
+        let same = OptionError::new(format!("another one of this chain is already named `{name}`"));
+        Err(same.help("remove one of them, or give them options that set them apart"))
+    }
+
     fn refuse(&mut self, config: &Config, name: &str, place: &[Step<'_>], error: OptionError) {
         if error.reported {
             return;

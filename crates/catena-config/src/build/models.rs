@@ -90,7 +90,10 @@ impl Models {
                 self.connected.insert(name.to_owned(), Some(model.clone()));
                 Ok(model)
             }
-            Err(error) => Err(OptionError::new(chain_text(&error))),
+            Err(error) => Err(OptionError {
+                help: help(&error),
+                ..OptionError::new(chain_text(&error))
+            }),
         }
     }
 

@@ -63,7 +63,7 @@ impl Check<'_> {
                     .filter(|known| *known != name);
                 let problem = self.config.problem(place, format!("there is no agent `{other}`"));
                 self.problems.push(problem.help(instead(other, known)));
-            } else if let Some(circle) = self.circle(name, other) {
+            } else if let Some(circle) = self.circle(name, other).filter(|circle| is_first(name, circle)) {
                 let message = format!("agents delegate in a circle: {}", circle.join(" → "));
                 let help = "take one of them out of `subagents`".to_owned();
                 self.problems.push(self.config.problem(place, message).help(help));
@@ -102,4 +102,9 @@ impl Check<'_> {
                 .push(self.config.problem([agents, name, "output".into()], message));
         }
     }
+}
+
+/// Whether a circle is told at this agent: once is enough.
+fn is_first(name: &str, circle: &[&str]) -> bool {
+    circle.iter().all(|other| name <= *other)
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 #[schemars(extend("required" = ["model"]))]
 #[non_exhaustive]
 pub struct ModelConfig {
-    /// `provider:model`, such as `openai:gpt-5-mini` or `ollama:qwen3:4b`. Required.
+    /// `provider:model`, such as `openai:gpt-5-mini` or `ollama:qwen3:4b`.
     pub model: String,
     /// Where the provider is reached, as its documentation gives it (for OpenAI-compatible servers with `/v1`). Default: the provider's own
     /// address.

@@ -6,27 +6,23 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Member, Node, Step, Value, join};
-use crate::problem::Problem;
+use crate::problem::{ConfigErrors, Problem};
 use crate::source::Source;
 
-/// Reads a text.
-///
-/// # Errors
-/// Everything that keeps it from being TOML.
-pub(crate) fn parse(source: &Source) -> Result<Node, Vec<Problem>> {
+/// Reads a text. Values that no number can hold are left out, and the rest is read; `None` if the text is not TOML.
+pub(crate) fn parse(source: &Source, problems: &mut Vec<Problem>) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(source.text());
-    let mut problems: Vec<Problem> = believable(errors).iter().map(|error| syntax(source, error)).collect();
-    let root = node(
+    if !errors.is_empty() {
+        problems.extend(believable(errors).iter().map(|error| syntax(source, error)));
+        return None;
+    }
+    node(
         source,
         String::new(),
         table.span(),
-        &mut problems,
+        problems,
         Of::Table(table.get_ref()),
-    );
-    match (root, problems.is_empty()) {
-        (Some(root), true) => Ok(root),
-        _ => Err(problems),
-    }
+    )
 }
 
 /// After most mistakes the reader is lost and sees more that are none; only these leave it where it was.
@@ -42,7 +38,7 @@ fn believable(mut errors: Vec<toml::de::Error>) -> Vec<toml::de::Error> {
         .iter()
         .position(|error| !harmless(error))
         .map_or(errors.len(), |index| index + 1);
-    errors.truncate(first_lost);
+    errors.truncate(first_lost.min(ConfigErrors::MOST));
     errors
 }
 

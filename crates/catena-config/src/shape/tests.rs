@@ -55,7 +55,7 @@ enum Tagged {
 /// Every misfit as `key: message (help)`, then what is left as JSON.
 fn check(text: &str, expected: &Expect) {
     let source = Source::new(Path::new("x"), text);
-    let mut root = parse(&source).unwrap();
+    let mut root = parse(&source, &mut Vec::new()).unwrap();
     let schema = schemars::schema_for!(Options).to_value();
     let shape = Shape {
         source: &source,
@@ -98,7 +98,7 @@ fn every_misfit_is_found_and_the_rest_stays() {
             timse: unknown key `timse` (did you mean `times`?)
             mode: expected `continue` or `end`, found `ended` (did you mean `end`?)
             names[1]: expected a string, found an integer
-            names[3]: expected a string, found true or false
+            names[3]: expected a string, found `true`
             any.b: expected `true` or `false`, found an integer
             {"names":["a","b"],"any":{"a":true}}"#]],
     );

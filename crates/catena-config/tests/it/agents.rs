@@ -54,7 +54,8 @@ async fn subagents_are_built_with_the_agent_that_delegates_to_them() {
     expect![[r#"
         error: there is no agent `e`
          --> catena.toml
-          = help: there is `a`, `b`, `c`, `d`"#]].assert_eq(&error.to_string());
+          = help: there is `a`, `b`, `c`, `d`"#]]
+    .assert_eq(&error.to_string());
 }
 
 #[tokio::test]
@@ -70,7 +71,8 @@ async fn a_circle_made_in_code_is_refused_as_one_in_a_file_is() {
           |
         1 | [agents.a]
           | ^^^^^^^^^^
-          = key: agents.a"#]].assert_eq(&error.to_string());
+          = key: agents.a"#]]
+    .assert_eq(&error.to_string());
 }
 
 #[tokio::test]
@@ -91,7 +93,7 @@ async fn tools_are_found_by_name_and_limits_hold() {
     assert!(built.agent.run("hi").await.is_err());
     assert_eq!(model.requests().len(), 1);
 
-    let errors = parse_with("[agents.a]\ntools = [\"nwo\"]", registry()).unwrap_err();
+    let errors = parse_with("[agents.a]\ntools = [\"noww\"]", registry()).unwrap_err();
     assert_eq!(errors.problems()[0].help.as_deref(), Some("did you mean `now`?"));
 }
 
@@ -101,7 +103,7 @@ async fn an_answer_has_the_form_that_the_file_asks_for() {
     let (mut setup, _) = setup(here.path());
     setup.default_model = Some(std::sync::Arc::new(ScriptedModel::new(
         "scripted:test",
-        [call("a_number", json!({"n": 3}))],
+        [call("A_number", json!({"n": 3}))],
     )));
     let path = here.path().join("catena.toml");
     let schema =

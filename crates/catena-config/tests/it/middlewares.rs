@@ -93,7 +93,7 @@ fn guard(_: Nothing, _: &mut BuildContext<'_>) -> Result<Arc<dyn Middleware>, Op
 }
 
 /// Three middlewares: one anybody may list, one of the base that keeps the agent safe, one that is not there.
-pub fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     Registry::builtin()
         .with(Entry::new("greeting", Priority(140), "Says what to say first.", greeting).aliases(&["greet"]))
         .with(
@@ -215,12 +215,16 @@ wrods = "Hi."
 
 #[tokio::test]
 async fn the_base_is_there_and_what_is_off_says_why() {
-    check_chain("[agents.a]", &expect![[r#"
+    check_chain(
+        "[agents.a]",
+        &expect![[r#"
         priority  middleware  wave  band          hooks
              400  guard             safety        before_model
                -  oracle                          off: not available: this program is built without it
                -  greeting                        off: not listed
-    "#]]).await;
+    "#]],
+    )
+    .await;
     check_chain(
         "[agents.a]\nbase = false\nmiddleware = [{ use = \"greet\" }]",
         &expect![[r#"
@@ -250,20 +254,29 @@ async fn one_may_be_listed_several_times_if_the_names_differ() {
             "[agents.a]\nmiddleware = [{{ use = \"greeting\" }}, {{ use = \"guard\" }}, {{ use = \"greeting\", words = \"{second}\" }}]"
         )
     };
-    check_chain(&two("Smile."), &expect![[r#"
+    check_chain(
+        &two("Smile."),
+        &expect![[r#"
         priority  middleware      wave  band          hooks
              140  greeting              context       before_model
              140  greeting:Smile        context       before_model
              400  guard                 safety        before_model
                -  oracle                              off: not available: this program is built without it
-    "#]]).await;
-    check_chain(&two("Say hello."), &expect![[r#"
-        error: 2 middlewares are named `greeting`; give each a name of its own
-         --> catena.toml:2:14
-          |
-        2 | middleware = [{ use = "greeting" }, { use = "guard" }, { use = "greeting", words = "Say hello." }]
-          |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-          = key: agents.a.middleware"#]]).await;
+    "#]],
+    )
+    .await;
+    check_chain(
+        &two("Say hello."),
+        &expect![[r#"
+            error: middleware `greeting`: another one of this chain is already named `greeting`
+             --> catena.toml:2:56
+              |
+            2 | middleware = [{ use = "greeting" }, { use = "guard" }, { use = "greeting", words = "Say hello." }]
+              |                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              = key: agents.a.middleware[2]
+              = help: remove one of them, or give them options that set them apart"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -325,7 +338,8 @@ middleware = [
                |
             10 |   { use = "greeting", model = "anthropic:x" },
                |                               ^^^^^^^^^^^^^
-               = key: agents.a.middleware[3].model"#]],
+               = key: agents.a.middleware[3].model
+               = help: run `export ANTHROPIC_API_KEY=…` before catena, or name another variable with `api_key_env`"#]],
     )
     .await;
 }
