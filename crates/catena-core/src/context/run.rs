@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::event::{EventKind, EventSink};
 use crate::id::{CallId, RunId, ThreadId};
 use crate::live::Live;
-use crate::message::Message;
+use crate::message::{Message, ToolCall};
 use crate::middleware::Hook;
 use crate::principal::{Agents, Principal, Resources};
 use crate::record::{CallRecord, Counts, Entry, Thread};
@@ -52,6 +52,7 @@ pub(crate) struct RunShared {
 #[derive(Default)]
 pub(crate) struct Stamp {
     pub(crate) middleware: Option<Arc<str>>,
+    pub(crate) tool: Option<String>,
     pub(crate) hook: Option<Hook>,
     pub(crate) call: Option<CallId>,
     pub(crate) undo: Mutex<Undo>,
@@ -83,6 +84,7 @@ impl RunContext {
     pub(crate) fn stamped(&self, middleware: &Arc<str>, hook: Hook, call: Option<&CallId>) -> Self {
         let stamp = Stamp {
             middleware: Some(middleware.clone()),
+            tool: None,
             hook: Some(hook),
             call: call.cloned(),
             undo: Mutex::default(),
@@ -93,9 +95,15 @@ impl RunContext {
         }
     }
 
-    pub(crate) fn for_call(&self, call: &CallId) -> Self {
+    /// For an observer, at an event of this handle's.
+    pub(crate) fn observed_by(&self, middleware: &Arc<str>) -> Self {
+        self.stamped(middleware, Hook::Observe, self.call())
+    }
+
+    pub(crate) fn for_call(&self, call: &ToolCall) -> Self {
         let stamp = Stamp {
-            call: Some(call.clone()),
+            call: Some(call.id.clone()),
+            tool: Some(call.name.clone()),
             ..Stamp::default()
         };
         Self {
@@ -157,6 +165,11 @@ impl RunContext {
     /// The middleware that holds this handle.
     pub fn middleware(&self) -> Option<&str> {
         self.stamp.middleware.as_deref()
+    }
+
+    /// Who speaks through this handle: a middleware, or a tool.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.middleware().or(self.stamp.tool.as_deref())
     }
 
     /// The hook that holds this handle.
@@ -267,7 +280,7 @@ impl RunContext {
     /// Emits an event of one's own.
     pub fn emit(&self, name: impl Into<String>, data: Value) {
         if self.shared.events.is_watched() {
-            let source = self.middleware().unwrap_or(self.agent()).to_owned();
+            let source = self.source().unwrap_or(self.agent()).to_owned();
             self.emit_kind(EventKind::Custom {
                 source,
                 name: name.into(),
@@ -279,7 +292,7 @@ impl RunContext {
     /// Tells whoever watches about something that does not end the run.
     pub fn warn(&self, message: impl Into<String>) {
         let message = message.into();
-        let source = self.middleware().unwrap_or("catena").to_owned();
+        let source = self.source().unwrap_or("catena").to_owned();
         tracing::warn!(run = %self.shared.id, source, message);
         self.emit_kind(EventKind::Warning { source, message });
     }
