@@ -77,11 +77,19 @@ impl LiveStore {
         // Values held by a run besides the store are in use.
         threads.retain(|_, (live, used)| {
             let held = Arc::strong_count(&live.values) > 1;
-            (held || now.duration_since(*used) < Self::IDLE) && (held || !live.values().is_empty())
+            held || (now.duration_since(*used) < Self::IDLE && !live.values().is_empty())
         });
         let (live, used) = threads.entry(thread.clone()).or_insert_with(|| (Live::default(), now));
         *used = now;
         live.clone()
+    }
+
+    /// A run on the thread is over: from now on it is idle, however long the run took.
+    pub(crate) fn rest(&self, thread: &ThreadId) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, used)) = threads.get_mut(thread) {
+            *used = Instant::now();
+        }
     }
 }
 

@@ -257,7 +257,13 @@ pub(crate) fn parse_input(text: &str) -> Result<Value, String> {
         Ok(Value::Null) => Err("the arguments must be a JSON object, not null".to_owned()),
         Ok(Value::Array(_)) => Err("the arguments must be a JSON object, not an array".to_owned()),
         Ok(Value::Bool(_) | Value::Number(_)) => Err("the arguments must be a JSON object".to_owned()),
-        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        // Some providers do not say that their output limit was reached.
+        Err(error) if error.is_eof() => Err(format!(
+            "the arguments must be a JSON object, but end before it does, as when the output limit cuts them off: {error}"
+        )),
+        Err(error) => Err(format!(
+            "the arguments must be a JSON object, but are not valid JSON: {error}"
+        )),
     }
 }
 
