@@ -179,7 +179,7 @@ impl Chain {
             let decided = called.limited(entry.middleware.after_model(turn, response)).await;
             turn.run = before.run.clone();
             let changed = || {
-                let edited = answer.message != response.message;
+                let edited = !answer.message.is_same(&response.message);
                 before
                     .changed(turn)
                     .into_iter()
@@ -207,11 +207,11 @@ impl Chain {
     }
 
     /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
-    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(String, ToolDecision)> {
+    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(Arc<str>, ToolDecision)> {
         let entry = self.nth(Hook::BeforeToolCall, position)?;
         let called = Called::new(&turn.run, entry, Hook::BeforeToolCall, Some(&call.id));
         let decided = called.limited(entry.middleware.before_tool_call(turn, call)).await;
-        let name = entry.name.to_string();
+        let name = entry.name.clone();
         let decision = match decided {
             Ok(decision) => {
                 let (decided, detail) = describe(&decision);
@@ -240,7 +240,7 @@ impl Chain {
             turn.run = before.run.clone();
             match done {
                 Ok(()) => {
-                    let edited = *output != kept;
+                    let edited = !output.parts.is_same(&kept.parts) || *output != kept;
                     called.report(
                         Decided::Continue,
                         || edited.then(|| "result".to_owned()).into_iter().collect(),

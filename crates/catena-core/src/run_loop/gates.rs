@@ -171,29 +171,29 @@ impl Runner {
             position += 1;
             match decision {
                 ToolDecision::Allow => {}
-                ToolDecision::Block(output) => return (call, Verdict::Block { by: name, output }, changed_by),
-                ToolDecision::AbortLoop(ending) => return (call, Verdict::AbortLoop { by: name, ending }, changed_by),
+                ToolDecision::Block(output) => {
+                    let by = name.to_string();
+                    return (call, Verdict::Block { by, output }, changed_by);
+                }
+                ToolDecision::AbortLoop(ending) => {
+                    let by = name.to_string();
+                    return (call, Verdict::AbortLoop { by, ending }, changed_by);
+                }
                 ToolDecision::Interrupt(request) => {
                     if !judged.approved.iter().any(|approval| approval.covers(&name, &call)) {
-                        asked.push((name, request));
+                        asked.push((name.to_string(), request));
                     }
                 }
                 // What it wants is what there is.
                 ToolDecision::Replace(new) if new.input == call.input && new.name == call.name => {}
                 ToolDecision::Replace(new) => {
                     if let Some(refusal) = replaced(turn, &call, &new, replacements, &changed_by, &name) {
-                        return (
-                            call,
-                            Verdict::Block {
-                                by: name,
-                                output: ToolOutput::error(refusal),
-                            },
-                            changed_by,
-                        );
+                        let (by, output) = (name.to_string(), ToolOutput::error(refusal));
+                        return (call, Verdict::Block { by, output }, changed_by);
                     }
                     replacements += 1;
                     call.input = new.input;
-                    changed_by = name;
+                    changed_by = name.to_string();
                     asked.clear();
                     position = 0;
                 }

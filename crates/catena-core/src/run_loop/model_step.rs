@@ -91,7 +91,7 @@ impl Runner {
         wasted.cache_write = wasted.cache_write.saturating_sub(used.cache_write);
         wasted.reasoning = wasted.reasoning.saturating_sub(used.reasoning);
         wasted.micro_usd = wasted.micro_usd.saturating_sub(used.micro_usd);
-        let message = Arc::new(Message::Assistant(response.message));
+        let message = Arc::new(Message::Assistant(response.message.into_inner()));
         ModelStep {
             message,
             offer,

@@ -14,9 +14,9 @@ pub(crate) fn result_message(call: &ToolCall, output: ToolOutput) -> Arc<Message
         id: MessageId::fresh(),
         call: call.id.clone(),
         name: call.name.clone(),
-        parts: output.parts,
+        parts: output.parts.into_inner(),
         status: output.status,
-        artifact: output.artifact,
+        artifact: output.artifact.map(crate::shared::Shared::into_inner),
     }))
 }
 

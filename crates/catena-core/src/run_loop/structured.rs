@@ -105,7 +105,7 @@ fn correct(request: &mut ModelRequest, response: ModelResponse, problem: &str) {
     let text = format!("This does not fit: {problem}. Give the whole answer again.");
     let calls: Vec<ToolCall> = response.message.calls().cloned().collect();
     let messages = request.messages_mut();
-    messages.push(Arc::new(Message::Assistant(response.message)));
+    messages.push(Arc::new(Message::Assistant(response.message.into_inner())));
     match calls.is_empty() {
         true => messages.push(Arc::new(Message::user_parts(vec![Part::text(text)]))),
         false => messages.extend(
