@@ -315,7 +315,7 @@ fn context(
         resources: options.resources(),
         extensions: options.context(),
         live_run: Default::default(),
-        live_thread: agent.live.thread(&thread_id),
+        live_thread: Default::default(),
         thread_id,
         state,
         events,

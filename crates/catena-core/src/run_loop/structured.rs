@@ -80,7 +80,6 @@ enum Found {
 }
 
 fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
-    let mut calls = response.message.calls().peekable();
     if format.strategy == OutputStrategy::Tool
         && let Some(call) = response.message.calls().find(|call| call.name == format.spec().name)
     {
@@ -92,7 +91,7 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
             },
         };
     }
-    if calls.peek().is_some() {
+    if response.message.calls().next().is_some() {
         return Found::OtherCalls;
     }
     match format.parse(&response.message.text()) {
