@@ -31,7 +31,9 @@ pub(crate) struct Asking<'a> {
 impl Held {
     /// Takes the turn to ask for a thread; `None` if another task has it.
     pub(crate) fn ask<'a>(&'a self, thread: &'a ThreadId) -> Option<Asking<'a>> {
-        self.state().asking.insert(thread.clone()).then_some(Asking { held: self, thread })
+        let free = self.state().asking.insert(thread.clone());
+        // Not `then_some`: a turn that is made and dropped ends the turn of the task that has it.
+        free.then(|| Asking { held: self, thread })
     }
 
     /// Whether the lease is in someone's hands.

@@ -20,9 +20,8 @@ CREATE TABLE entries (
     thread   INTEGER NOT NULL REFERENCES threads (key) ON DELETE CASCADE,
     position INTEGER NOT NULL,
     at       INTEGER NOT NULL,
+    -- The entry as JSON; its kind is body ->> 'entry'.
     body     TEXT    NOT NULL,
-    -- For people who look into the database; takes no space.
-    kind     TEXT    GENERATED ALWAYS AS (body ->> 'entry') VIRTUAL,
     PRIMARY KEY (thread, position)
 ) STRICT;
 
