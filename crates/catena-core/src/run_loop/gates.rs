@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::results::ended_without_tool;
 use super::runner::Runner;
 use crate::context::{BatchCall, Turn, Verdict};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::EventKind;
 use crate::id::PauseId;
-use crate::interrupt::{Asker, Decision, InterruptRequest, Pause};
+use crate::interrupt::{Answer, Asker, Decision, InterruptRequest, Pause};
 use crate::message::ToolCall;
 use crate::middleware::{Ending, ToolDecision};
 use crate::record::{Approval, CallState, CallStatus, Entry, OpenCall};
@@ -203,6 +203,39 @@ impl Runner {
             Some((by, request)) => (call, Verdict::Interrupt { by, request }, changed_by),
             None => (call, Verdict::Allow, changed_by),
         }
+    }
+
+    /// A person's edit must be a call that can be made; otherwise it is refused and the pause stays.
+    pub(super) async fn check_edits(&mut self, answers: &[Answer]) -> Result<()> {
+        let open = self
+            .run
+            .record(|thread| thread.run().map(|run| run.open.clone()).unwrap_or_default());
+        let edited = |answer: &Answer| {
+            let Decision::Edit { name, input } = &answer.decision else { return None };
+            // What an edit means to a tool's own question is the tool's matter.
+            let asked = |open: &&OpenCall| {
+                matches!(&open.state, CallState::Paused(pause) if pause.id == answer.pause && pause.asked_by != Asker::Tool)
+            };
+            let mut call = open.iter().find(asked)?.call.clone();
+            call.name = name.clone().unwrap_or(call.name);
+            call.input = input.clone();
+            Some((answer.pause.clone(), call))
+        };
+        let edits: Vec<_> = answers.iter().filter_map(edited).collect();
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let turn = self.take_turn().await?;
+        let offer = self
+            .run
+            .record(|thread| thread.run().map(|run| run.offer.clone()).unwrap_or_default());
+        for (pause, call) in edits {
+            if let Some(reason) = unfit(&turn, &offer, &call) {
+                return Err(Error::InvalidAnswer { pause, reason });
+            }
+        }
+        self.turn = Some(turn);
+        Ok(())
     }
 
     pub(super) fn announce(&self, ended: Vec<Entry>) {
