@@ -191,7 +191,7 @@ fn make_last_word(request: &mut ModelRequest) {
         .push(Arc::new(Message::user_parts(vec![Part::text(LAST_WORD)])));
 }
 
-/// FC-142: a conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
+/// A conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
 fn must_end_with_a_question(request: &ModelRequest) -> Result<()> {
     match request.messages.last().map(|message| message.role()) {
         Some(Role::User | Role::Tool | Role::System) => Ok(()),
