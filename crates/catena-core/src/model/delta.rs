@@ -124,7 +124,9 @@ impl Fold {
         });
         let found = match (&id, index) {
             (Some(id), _) => calls.find(|call| match &call.id {
-                Some(known) => known == id && !(name.is_some() && index.is_some_and(|i| call.index.is_some_and(|j| i != j))),
+                Some(known) => {
+                    known == id && !(name.is_some() && index.is_some_and(|i| call.index.is_some_and(|j| i != j)))
+                }
                 // The id comes after the first piece: it belongs to the call at its index.
                 None => index.is_some() && call.index == index,
             }),

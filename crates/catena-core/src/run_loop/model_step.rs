@@ -109,7 +109,7 @@ impl Runner {
         wasted.cache_write = wasted.cache_write.saturating_sub(used.cache_write);
         wasted.reasoning = wasted.reasoning.saturating_sub(used.reasoning);
         wasted.micro_usd = wasted.micro_usd.saturating_sub(used.micro_usd);
-        let message = Arc::new(Message::Assistant(response.message));
+        let message = Arc::new(Message::Assistant(response.message.into_inner()));
         ModelStep {
             message,
             offer,
@@ -173,7 +173,7 @@ fn ask_for_another(request: &mut ModelRequest) {
     }
 }
 
-/// FC-142: a conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
+/// A conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
 fn must_end_with_a_question(request: &ModelRequest) -> Result<()> {
     match request.messages.last().map(|message| message.role()) {
         Some(Role::User | Role::Tool | Role::System) => Ok(()),

@@ -30,7 +30,8 @@ pub(super) struct Runner {
 /// Where a run stopped.
 pub(super) enum Halt {
     Paused(Vec<Pause>),
-    Ended(OutcomeRecord),
+    /// Nothing is left to do but [`Runner::finish`], which is not to be dropped: `after_agent` runs once.
+    Over(OutcomeRecord),
 }
 
 impl Runner {
@@ -56,10 +57,7 @@ impl Runner {
                 Step::End(ending) => self.end("catena", ending, Vec::new()).await,
                 Step::CloseCalls => self.close_calls().await,
                 Step::Wait => return Ok(Halt::Paused(self.pauses())),
-                Step::Finish(outcome) => {
-                    self.finish(&outcome, None).await?;
-                    return Ok(Halt::Ended(outcome));
-                }
+                Step::Finish(outcome) => return Ok(Halt::Over(outcome)),
             };
             if let Err(error) = done {
                 self.fail(error).await?;
@@ -89,9 +87,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Reads what a dropped step may have appended.
-    pub(super) async fn resync(&self) -> Result<()> {
+    /// Reads what a dropped step may have appended. The empty append waits for one that is still on its way.
+    async fn resync(&self) -> Result<()> {
+        let stored = self.agent.store.append(&self.lease, &[]).await?;
         let length = self.run.shared.thread().length();
+        if length == stored {
+            return Ok(());
+        }
         let entries = self.agent.store.load(self.run.thread_id(), length).await?;
         self.apply(&entries);
         Ok(())
@@ -160,8 +162,8 @@ impl Runner {
     }
 
     /// Runs `after_agent` and closes the run.
-    pub(super) async fn finish(&mut self, outcome: &OutcomeRecord, limit: Option<Duration>) -> Result<()> {
-        self.agent.chain.after_agent(&self.run, outcome, limit).await;
+    pub(super) async fn finish(&self, outcome: &OutcomeRecord) -> Result<()> {
+        self.agent.chain.after_agent(&self.run, outcome).await;
         let ended = Entry::RunEnded {
             run: self.run.run_id().clone(),
             outcome: outcome.clone(),
@@ -176,14 +178,12 @@ impl Runner {
 
     /// Closes a run that was cancelled: whatever step was under way has been dropped.
     pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
-        /// What a person who pressed Ctrl-C will wait for.
-        const AFTER_AGENT: Duration = Duration::from_secs(2);
         self.resync().await?;
         let mut entries: Vec<Entry> = self.not_admitted().into_iter().collect();
         entries.extend(self.closing(&[], "the run was cancelled"));
         self.commit(entries).await?;
         let outcome = OutcomeRecord::Cancelled;
-        self.finish(&outcome, Some(AFTER_AGENT)).await?;
+        self.finish(&outcome).await?;
         Ok(outcome)
     }
 

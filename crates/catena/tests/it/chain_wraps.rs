@@ -39,7 +39,12 @@ async fn additions_to_the_prompt_accumulate_inwards() {
     let log = Log::default();
     let model = scripted([say("done")]);
     let builder = Agent::builder(model.clone()).prompt("base");
-    let agent = builder.with(adds("c", 3, &log)).with(adds("a", 1, &log)).with(adds("b", 2, &log)).build().unwrap();
+    let agent = builder
+        .with(adds("c", 3, &log))
+        .with(adds("a", 1, &log))
+        .with(adds("b", 2, &log))
+        .build()
+        .unwrap();
     agent.run("go").await.unwrap();
     assert_eq!(log.take(), ["a sees base", "b sees base+a", "c sees base+a+b"]);
     assert_eq!(model.requests()[0].prompt.render(), "base\n\na\n\nb\n\nc");
@@ -61,7 +66,11 @@ async fn a_retry_does_not_double_what_inner_layers_add() {
             })
         }),
     );
-    let agent = Agent::builder(model.clone()).with(adds("inner", 2, &log)).with(retry).build().unwrap();
+    let agent = Agent::builder(model.clone())
+        .with(adds("inner", 2, &log))
+        .with(retry)
+        .build()
+        .unwrap();
     let result = agent.run("go").await.unwrap();
     let prompts: Vec<_> = model.requests().iter().map(|request| request.prompt.render()).collect();
     assert_eq!(prompts, ["inner", "inner"]);
@@ -76,7 +85,14 @@ async fn a_cleared_prompt_is_empty() {
         request.prompt.retain(|_| false);
         Box::pin(async move { next.call(request).await })
     });
-    Agent::builder(model.clone()).prompt("base").with(clear).build().unwrap().run("go").await.unwrap();
+    Agent::builder(model.clone())
+        .prompt("base")
+        .with(clear)
+        .build()
+        .unwrap()
+        .run("go")
+        .await
+        .unwrap();
     assert!(model.requests()[0].prompt.is_empty());
 }
 
@@ -84,7 +100,10 @@ async fn a_cleared_prompt_is_empty() {
 #[tokio::test]
 async fn another_model_answers_one_call_only() {
     let usual = scripted([say("usual")]);
-    let other = Arc::new(catena::testing::ScriptedModel::new("other:model", [call("echo", text("x"))]));
+    let other = Arc::new(catena::testing::ScriptedModel::new(
+        "other:model",
+        [call("echo", text("x"))],
+    ));
     let swap = {
         let other = other.clone();
         wrap_model_fn("swap", move |mut request, next| {
@@ -96,7 +115,11 @@ async fn another_model_answers_one_call_only() {
     };
     let agent = Agent::builder(usual.clone()).tool(echo()).with(swap).build().unwrap();
     let result = agent.run("go").await.unwrap();
-    let models: Vec<_> = result.messages.iter().filter_map(|m| m.as_assistant()?.model.clone()).collect();
+    let models: Vec<_> = result
+        .messages
+        .iter()
+        .filter_map(|m| m.as_assistant()?.model.clone())
+        .collect();
     assert_eq!(models, ["other:model", "scripted:test"]);
     assert_eq!((usual.requests().len(), other.requests().len()), (1, 1));
 }
@@ -157,7 +180,9 @@ async fn an_error_keeps_its_type_through_every_layer() {
     let builder = builder.with(passes("a")).with(passes("b")).with(passes("c"));
     let error = builder.build().unwrap().run("go").await.unwrap_err();
     assert_eq!(log.take(), ["RateLimited true"]);
-    assert!(matches!(error, Error::Model(model) if model.kind == ModelErrorKind::RateLimited && model.status == Some(429)));
+    assert!(
+        matches!(error, Error::Model(model) if model.kind == ModelErrorKind::RateLimited && model.status == Some(429))
+    );
 }
 
 /// LC-WRAP-15: a tool's question passes through all layers unchanged.
@@ -196,7 +221,10 @@ async fn concurrent_runs_have_prompts_of_their_own() {
         })
     });
     let agent = Agent::builder(model.clone()).with(sign).build().unwrap();
-    let (a, b) = tokio::join!(agent.run(Input::new("a").thread("a")), agent.run(Input::new("b").thread("b")));
+    let (a, b) = tokio::join!(
+        agent.run(Input::new("a").thread("a")),
+        agent.run(Input::new("b").thread("b"))
+    );
     a.and(b).unwrap();
     for request in model.requests() {
         assert_eq!(request.prompt.render(), request.messages[0].text());
@@ -214,9 +242,19 @@ async fn state_that_a_wrap_changes_is_kept_once() {
             Ok(response)
         })
     });
-    let agent = Agent::builder(scripted([say("hi")])).with(passes("outer")).with(counts).build().unwrap();
+    let agent = Agent::builder(scripted([say("hi")]))
+        .with(passes("outer"))
+        .with(counts)
+        .build()
+        .unwrap();
     agent.run(Input::new("go").thread("t")).await.unwrap();
-    let slots: Vec<_> = agent.thread(&"t".into()).await.unwrap().slots().map(|(key, _, value)| (key, (*value).clone())).collect();
+    let slots: Vec<_> = agent
+        .thread(&"t".into())
+        .await
+        .unwrap()
+        .slots()
+        .map(|(key, _, value)| (key, (*value).clone()))
+        .collect();
     assert_eq!(slots, [("counts.calls".to_owned(), json!(1))]);
 }
 
@@ -236,7 +274,11 @@ async fn the_offer_is_that_of_the_answer_that_was_taken() {
             Ok(first)
         })
     });
-    let agent = Agent::builder(model).tool(noting("note", &log)).with(twice).build().unwrap();
+    let agent = Agent::builder(model)
+        .tool(noting("note", &log))
+        .with(twice)
+        .build()
+        .unwrap();
     agent.run("go").await.unwrap();
     assert_eq!(log.take(), ["note x"]);
 }
@@ -252,14 +294,21 @@ async fn a_wrap_may_change_the_input_within_the_schema() {
         };
         Box::pin(async move { next.call(call).await })
     });
-    let agent = Agent::builder(scripted([calls([("note", text("a")), ("note", text("break"))]), say("done")]))
-        .tool(noting("note", &log))
-        .with(rewrite)
-        .build()
-        .unwrap();
+    let agent = Agent::builder(scripted([
+        calls([("note", text("a")), ("note", text("break"))]),
+        say("done"),
+    ]))
+    .tool(noting("note", &log))
+    .with(rewrite)
+    .build()
+    .unwrap();
     let result = agent.run("go").await.unwrap();
     assert_eq!(log.take(), ["note rewritten"]);
-    assert!(lines(&result.messages)[3].contains("does not fit its schema"), "{:?}", lines(&result.messages));
+    assert!(
+        lines(&result.messages)[3].contains("does not fit its schema"),
+        "{:?}",
+        lines(&result.messages)
+    );
 }
 
 /// LC-TOOL-04: a tool that a middleware offers for this run is called like any other.
@@ -275,7 +324,9 @@ async fn tools_may_depend_on_the_run() {
         async fn tools(&self, run: &RunContext) -> Result<Vec<Arc<dyn Tool>>> {
             let open = tool("open", |_, context: ToolContext| async move {
                 let opened = context.run().update(&OPEN, |open| *open = true);
-                opened.map(|()| "opened").map_err(|error| ToolError::new(error.to_string()))
+                opened
+                    .map(|()| "opened")
+                    .map_err(|error| ToolError::new(error.to_string()))
             });
             let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(open)];
             if *run.get(&OPEN)? {
@@ -285,23 +336,45 @@ async fn tools_may_depend_on_the_run() {
         }
     }
     let log = Log::default();
-    let script = [call("inside", text("early")), call("open", json!({})), call("inside", text("x")), say("done"), say("later")];
+    let script = [
+        call("inside", text("early")),
+        call("open", json!({})),
+        call("inside", text("x")),
+        say("done"),
+        say("later"),
+    ];
     let model = scripted(script);
     let agent = Agent::builder(model.clone()).with(Skills(log.clone())).build().unwrap();
     let result = agent.run(Input::new("go").thread("t")).await.unwrap();
-    assert_eq!(lines(&result.messages)[2], "inside! there is no tool `inside`; available: open");
+    assert_eq!(
+        lines(&result.messages)[2],
+        "inside! there is no tool `inside`; available: open"
+    );
     assert_eq!(log.take(), ["inside x"]);
     agent.run(Input::new("again").thread("t")).await.unwrap();
-    assert_eq!(model.requests().last().unwrap().tools.len(), 2, "it depends on the thread's state alone");
+    assert_eq!(
+        model.requests().last().unwrap().tools.len(),
+        2,
+        "it depends on the thread's state alone"
+    );
 }
 
 /// LC-TOOL-08: a wrap that fails is the call's error; one that ends the run on purpose fails it, and says who with which word.
 #[tokio::test]
 async fn a_wrap_that_ends_the_run_fails_it() {
     let guard = wrap_tool_fn("guard", |_, _| {
-        Box::pin(async { Err(Error::Ended { kind: "quota".into(), message: "no money left".into() }) })
+        Box::pin(async {
+            Err(Error::Ended {
+                kind: "quota".into(),
+                message: "no money left".into(),
+            })
+        })
     });
-    let agent = Agent::builder(scripted([call("echo", text("x"))])).tool(echo()).with(guard).build().unwrap();
+    let agent = Agent::builder(scripted([call("echo", text("x"))]))
+        .tool(echo())
+        .with(guard)
+        .build()
+        .unwrap();
     let error = agent.run(Input::new("go").thread("t")).await.unwrap_err();
     assert_eq!((error.kind(), error.to_string().as_str()), ("quota", "no money left"));
     let thread = agent.thread(&"t".into()).await.unwrap();
@@ -312,7 +385,9 @@ async fn a_wrap_that_ends_the_run_fails_it() {
 #[tokio::test]
 async fn a_wrap_may_answer_in_the_tools_place() {
     let log = Log::default();
-    let emulate = wrap_tool_fn("emulate", |_, _| Box::pin(async { Ok(ToolOutput::text("made up").into()) }));
+    let emulate = wrap_tool_fn("emulate", |_, _| {
+        Box::pin(async { Ok(ToolOutput::text("made up").into()) })
+    });
     let agent = Agent::builder(scripted([call("note", text("x")), say("done")]))
         .tool(noting("note", &log))
         .with(emulate)
@@ -322,7 +397,10 @@ async fn a_wrap_may_answer_in_the_tools_place() {
     let (events, result) = watch(&agent, "go").await;
     assert_eq!(lines(&result.unwrap().messages)[2], "note: made up");
     assert_eq!([log.count("note x"), log.count("m.after_tool_call")], [0, 1]);
-    assert_eq!(crate::kit::of_hook(&events, "emulate", catena::middleware::Hook::WrapToolCall), ["answered"]);
+    assert_eq!(
+        crate::kit::of_hook(&events, "emulate", catena::middleware::Hook::WrapToolCall),
+        ["answered"]
+    );
 }
 
 /// CORE-WRAP-03: a message that a wrap writes needs no provider: it is named, counted as a turn, and costs nothing.
@@ -331,8 +409,14 @@ async fn an_answer_in_the_models_place_is_a_turn_without_attempts() {
     let canned = wrap_model_fn("canned", |_, _| Box::pin(async { Ok(ModelResponse::text("canned")) }));
     let agent = Agent::builder(scripted([])).with(canned).build().unwrap();
     let result = agent.run("go").await.unwrap();
-    assert_eq!((result.text().as_str(), result.totals.turns, result.totals.attempts), ("canned", 1, 0));
+    assert_eq!(
+        (result.text().as_str(), result.totals.turns, result.totals.attempts),
+        ("canned", 1, 0)
+    );
     let message = result.messages[1].as_assistant().unwrap();
-    assert_eq!((message.name.as_deref(), message.model.as_deref()), (Some("agent"), None));
+    assert_eq!(
+        (message.name.as_deref(), message.model.as_deref()),
+        (Some("agent"), None)
+    );
     assert_eq!(message.parts, [Part::text("canned")]);
 }

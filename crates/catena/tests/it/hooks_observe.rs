@@ -62,7 +62,11 @@ async fn a_panicking_observer_does_no_harm() {
         }
     }
     let watcher = Watcher::default();
-    let agent = Agent::builder(scripted([say("done")])).with(Broken).with(watcher.clone()).build().unwrap();
+    let agent = Agent::builder(scripted([say("done")]))
+        .with(Broken)
+        .with(watcher.clone())
+        .build()
+        .unwrap();
     let (events, result) = watch(&agent, "go").await;
     assert_eq!(result.unwrap().text(), "done");
     assert_eq!(*watcher.0.lock().unwrap(), events);
@@ -89,7 +93,11 @@ async fn an_observer_may_speak_without_hearing_itself() {
         turn.run().emit("hello", json!(1));
         Err(Error::other("no"))
     });
-    let agent = Agent::builder(scripted([say("done")])).with(Talks).with(crate::kit::open(fails)).build().unwrap();
+    let agent = Agent::builder(scripted([say("done")]))
+        .with(Talks)
+        .with(crate::kit::open(fails))
+        .build()
+        .unwrap();
     let (events, _) = watch(&agent, Input::new("go").thread("t")).await;
     let custom: Vec<_> = events
         .iter()
@@ -99,7 +107,13 @@ async fn an_observer_may_speak_without_hearing_itself() {
         })
         .collect();
     assert_eq!(custom, ["fails hello", "talks heard"]);
-    let slots: Vec<_> = agent.thread(&"t".into()).await.unwrap().slots().map(|(_, _, value)| (*value).clone()).collect();
+    let slots: Vec<_> = agent
+        .thread(&"t".into())
+        .await
+        .unwrap()
+        .slots()
+        .map(|(_, _, value)| (*value).clone())
+        .collect();
     assert_eq!(slots, [json!(1)]);
 }
 
@@ -109,7 +123,10 @@ fn eventful() -> Agent {
         context.progress("half", Some(0.5));
         context.run().emit("custom", json!({"a": [1, null, "x"]}));
         context.run().warn("careful");
-        context.run().update(&SEEN, |seen| *seen += 1).map_err(|error| ToolError::new(error.to_string()))
+        context
+            .run()
+            .update(&SEEN, |seen| *seen += 1)
+            .map_err(|error| ToolError::new(error.to_string()))
     });
     let twice = wrap_model_fn("twice", |request, next| {
         Box::pin(async move {
@@ -125,9 +142,18 @@ fn eventful() -> Agent {
             false => ToolDecision::Allow,
         })
     });
-    let first = say("a").and_think("hm").and_call("noisy", json!({"deep": {"n": 1.5}})).usage(3, 2);
+    let first = say("a")
+        .and_think("hm")
+        .and_call("noisy", json!({"deep": {"n": 1.5}}))
+        .usage(3, 2);
     let script = [say("lost").cut(), first, call("echo", text("x")), say("done")];
-    Agent::builder(scripted(script)).tool(noisy).tool(echo()).with(twice).with(ask).build().unwrap()
+    Agent::builder(scripted(script))
+        .tool(noisy)
+        .tool(echo())
+        .with(twice)
+        .with(ask)
+        .build()
+        .unwrap()
 }
 
 async fn all_events() -> Vec<RunEvent> {
@@ -141,7 +167,10 @@ async fn all_events() -> Vec<RunEvent> {
 }
 
 fn kind(event: &RunEvent) -> String {
-    serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned()
+    serde_json::to_value(event).unwrap()["event"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// CORE-EVENT-01: every kind of event survives the wire, and says which version wrote it.
@@ -191,10 +220,14 @@ async fn every_kind_of_event_survives_the_wire() {
 /// The wire counts in microseconds.
 fn in_micros(event: &RunEvent) -> RunEvent {
     let mut event = event.clone();
-    let whole = |duration: &mut Duration| *duration = Duration::from_micros(u64::try_from(duration.as_micros()).unwrap());
+    let whole =
+        |duration: &mut Duration| *duration = Duration::from_micros(u64::try_from(duration.as_micros()).unwrap());
     match &mut event.kind {
         EventKind::Middleware { duration_us, .. } => whole(duration_us),
-        EventKind::ToolEnded { duration_us: Some(duration), .. } => whole(duration),
+        EventKind::ToolEnded {
+            duration_us: Some(duration),
+            ..
+        } => whole(duration),
         _ => {}
     }
     event
@@ -205,7 +238,10 @@ fn in_micros(event: &RunEvent) -> RunEvent {
 async fn events_are_numbered_and_end_with_the_run() {
     let log = Log::default();
     let agent = eventful();
-    for invocation in [Input::new("go").thread("t").into(), catena::agent::Invocation::from(Resume::thread("t").approve_all())] {
+    for invocation in [
+        Input::new("go").thread("t").into(),
+        catena::agent::Invocation::from(Resume::thread("t").approve_all()),
+    ] {
         let (events, _) = watch(&agent, invocation).await;
         let numbers: Vec<_> = events.iter().map(|event| event.seq).collect();
         assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
@@ -224,11 +260,17 @@ async fn events_of_tools_on_several_threads_are_read_in_order() {
         }
     });
     let batch = catena::testing::calls((0..6).map(|_| ("noisy", json!({}))));
-    let agent = Agent::builder(scripted([batch, say("done")])).tool(noisy).build().unwrap();
+    let agent = Agent::builder(scripted([batch, say("done")]))
+        .tool(noisy)
+        .build()
+        .unwrap();
     let (events, _) = watch(&agent, "go").await;
     let numbers: Vec<_> = events.iter().map(|event| event.seq).collect();
     assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
-    assert_eq!(events.iter().filter(|event| kind(event) == "tool_progress").count(), 240);
+    assert_eq!(
+        events.iter().filter(|event| kind(event) == "tool_progress").count(),
+        240
+    );
 }
 
 /// CORE-EVENT-04: an invocation that cannot begin ends its events with the error.
@@ -237,7 +279,16 @@ async fn an_invocation_that_cannot_begin_says_so() {
     let agent = Agent::builder(scripted([])).build().unwrap();
     let (events, result) = watch(&agent, Resume::thread("nowhere")).await;
     assert_eq!(result.unwrap_err().kind(), "not_interrupted");
-    let [RunEvent { kind: EventKind::RunEnded { outcome: None, error: Some(error) }, .. }] = events.as_slice() else {
+    let [
+        RunEvent {
+            kind: EventKind::RunEnded {
+                outcome: None,
+                error: Some(error),
+            },
+            ..
+        },
+    ] = events.as_slice()
+    else {
         panic!("{events:?}")
     };
     assert_eq!(error.kind, "not_interrupted");

@@ -19,7 +19,8 @@ fn task(child: Agent) -> FnTool {
         let child = child.clone();
         async move {
             let done = child.run(Input::new("the task").child_of(context.run())).await;
-            done.map(|result| result.text()).map_err(|error| ToolError::new(error.to_string()))
+            done.map(|result| result.text())
+                .map_err(|error| ToolError::new(error.to_string()))
         }
     })
 }
@@ -59,25 +60,34 @@ impl Middleware for Place {
 #[tokio::test]
 async fn a_child_counts_for_itself_and_the_tree_for_all() {
     let log = Log::default();
-    let child = Agent::builder(scripted([call("echo", text("x")).usage(1, 1), say("child").usage(1, 1)]))
-        .name("researcher")
-        .tool(echo())
-        .with(Place("place", log.clone()))
-        .build()
-        .unwrap();
+    let child = Agent::builder(scripted([
+        call("echo", text("x")).usage(1, 1),
+        say("child").usage(1, 1),
+    ]))
+    .name("researcher")
+    .tool(echo())
+    .with(Place("place", log.clone()))
+    .build()
+    .unwrap();
     let takes = before_model_fn("takes", |turn| {
         let permit = turn.run().permits("slots", 3).try_acquire_owned();
         turn.run().live().get_or_insert_with("permit", || permit);
         Ok(Flow::Continue)
     });
-    let parent = Agent::builder(scripted([call("task", json!({})).usage(10, 10), say("parent").usage(10, 10)]))
-        .name("lead")
-        .tool(task(child))
-        .with(Place("place", log.clone()))
-        .with(takes)
-        .build()
+    let parent = Agent::builder(scripted([
+        call("task", json!({})).usage(10, 10),
+        say("parent").usage(10, 10),
+    ]))
+    .name("lead")
+    .tool(task(child))
+    .with(Place("place", log.clone()))
+    .with(takes)
+    .build()
+    .unwrap();
+    let result = parent
+        .run(Input::new("go").principal(Principal::user("ann")))
+        .await
         .unwrap();
-    let result = parent.run(Input::new("go").principal(Principal::user("ann"))).await.unwrap();
     assert_eq!(lines(&result.messages)[2], "task: child");
     assert_eq!(
         log.take(),
@@ -102,12 +112,23 @@ async fn events_of_a_child_carry_its_path() {
             self.0.add(event.path.join(">"));
         }
     }
-    let child = Agent::builder(scripted([say("child")])).name("child").with(Watches(seen.clone())).build().unwrap();
-    let parent = Agent::builder(scripted([call("task", json!({})), say("parent")])).name("parent").tool(task(child)).build().unwrap();
+    let child = Agent::builder(scripted([say("child")]))
+        .name("child")
+        .with(Watches(seen.clone()))
+        .build()
+        .unwrap();
+    let parent = Agent::builder(scripted([call("task", json!({})), say("parent")]))
+        .name("parent")
+        .tool(task(child))
+        .build()
+        .unwrap();
     let (events, _) = watch(&parent, "go").await;
     assert!(events.iter().all(|event| *event.path == ["parent".to_owned()]));
     let paths = seen.take();
-    assert!(!paths.is_empty() && paths.iter().all(|path| path == "parent>child"), "{paths:?}");
+    assert!(
+        !paths.is_empty() && paths.iter().all(|path| path == "parent>child"),
+        "{paths:?}"
+    );
 }
 
 /// CORE-COUNT-01: turns, attempts, calls and tokens are counted for the run and for its thread; refused calls count nowhere.
@@ -119,13 +140,26 @@ async fn the_loop_counts_for_run_and_thread() {
         before_model_fn("counts", move |turn| {
             let counts = turn.run().counts();
             for (name, totals) in [("run", counts.run), ("thread", counts.thread)] {
-                log.add(format!("{name} turns {} calls {} tokens {}", totals.turns, totals.executed_total(), totals.usage.total()));
+                log.add(format!(
+                    "{name} turns {} calls {} tokens {}",
+                    totals.turns,
+                    totals.executed_total(),
+                    totals.usage.total()
+                ));
             }
             Ok(Flow::Continue)
         })
     };
-    let script = [calls([("echo", text("a")), ("fly", json!({}))]).usage(2, 1), say("one").usage(2, 1), say("two").usage(2, 1)];
-    let agent = Agent::builder(scripted(script)).tool(echo()).with(counts).build().unwrap();
+    let script = [
+        calls([("echo", text("a")), ("fly", json!({}))]).usage(2, 1),
+        say("one").usage(2, 1),
+        say("two").usage(2, 1),
+    ];
+    let agent = Agent::builder(scripted(script))
+        .tool(echo())
+        .with(counts)
+        .build()
+        .unwrap();
     agent.run(Input::new("one?").thread("t")).await.unwrap();
     agent.run(Input::new("two?").thread("t")).await.unwrap();
     assert_eq!(
@@ -158,10 +192,16 @@ async fn wasted_attempts_are_counted() {
         .build()
         .unwrap();
     let result = agent.run("go").await.unwrap();
-    assert_eq!((result.totals.turns, result.totals.attempts, result.totals.usage.total()), (1, 2, 12));
+    assert_eq!(
+        (result.totals.turns, result.totals.attempts, result.totals.usage.total()),
+        (1, 2, 12)
+    );
     assert!(log.take()[0].contains("tokens 12/12"));
 
-    let failing = Agent::builder(scripted([Reply::error(500, "down")])).with(Place("place", log.clone())).build().unwrap();
+    let failing = Agent::builder(scripted([Reply::error(500, "down")]))
+        .with(Place("place", log.clone()))
+        .build()
+        .unwrap();
     assert!(failing.run("go").await.is_err());
     assert!(log.take()[0].contains("turns 0/0"));
 }
@@ -177,9 +217,16 @@ async fn a_tool_that_may_not_be_seen_is_not_there() {
     }
     let log = Log::default();
     let model = scripted([call("note", text("x")), say("done"), say("all")]);
-    let agent = Agent::builder(model.clone()).tool(echo()).tool(noting("note", &log)).build().unwrap();
+    let agent = Agent::builder(model.clone())
+        .tool(echo())
+        .tool(noting("note", &log))
+        .build()
+        .unwrap();
     let result = agent.run(Input::new("go").resources(Without("note"))).await.unwrap();
-    assert_eq!(lines(&result.messages)[2], "note! there is no tool `note`; available: echo");
+    assert_eq!(
+        lines(&result.messages)[2],
+        "note! there is no tool `note`; available: echo"
+    );
     agent.run("go").await.unwrap();
     let offers: Vec<_> = model.requests().iter().map(|request| request.tools.len()).collect();
     assert_eq!((offers, log.take().len()), (vec![1, 1, 2], 0));
@@ -200,15 +247,32 @@ fn folds(above: usize, upto: usize) -> impl Middleware {
 #[tokio::test]
 async fn a_fold_changes_the_view_and_never_the_record() {
     let model = scripted([call("echo", text("x")), say("one"), say("two")]);
-    let agent = Agent::builder(model.clone()).tool(echo()).with(folds(4, 2)).build().unwrap();
+    let agent = Agent::builder(model.clone())
+        .tool(echo())
+        .with(folds(4, 2))
+        .build()
+        .unwrap();
     agent.run(Input::new("first").thread("t")).await.unwrap();
     agent.run(Input::new("second").thread("t")).await.unwrap();
-    assert_eq!(lines(&model.last_messages()), ["user: a summary", "agent: one", "user: second"]);
-    assert_eq!(lines(&view(&agent, "t").await), ["user: a summary", "agent: one", "user: second", "agent: two"]);
+    assert_eq!(
+        lines(&model.last_messages()),
+        ["user: a summary", "agent: one", "user: second"]
+    );
+    assert_eq!(
+        lines(&view(&agent, "t").await),
+        ["user: a summary", "agent: one", "user: second", "agent: two"]
+    );
     let thread = agent.thread(&"t".into()).await.unwrap();
     assert_eq!(
         lines(thread.messages()),
-        ["user: first", r#"agent: [echo {"text":"x"}]"#, "echo: x", "agent: one", "user: second", "agent: two"]
+        [
+            "user: first",
+            r#"agent: [echo {"text":"x"}]"#,
+            "echo: x",
+            "agent: one",
+            "user: second",
+            "agent: two"
+        ]
     );
 }
 
@@ -227,7 +291,10 @@ async fn a_fold_in_before_agent_counts_from_the_first_call() {
     agent.run(Input::new("second").thread("t")).await.unwrap();
     assert_eq!(lines(&model.last_messages()), ["user: a summary", "user: second"]);
     let thread = agent.thread(&"t".into()).await.unwrap();
-    assert_eq!(lines(thread.messages()), ["user: first", "agent: one", "user: second", "agent: two"]);
+    assert_eq!(
+        lines(thread.messages()),
+        ["user: first", "agent: one", "user: second", "agent: two"]
+    );
 }
 
 /// CORE-FOLD-03: a fold up to a message that the thread does not have is an error that names it.
@@ -237,7 +304,13 @@ async fn a_fold_of_nothing_is_an_error() {
         turn.fold("no-such-message".into(), Message::user("a summary"))?;
         Ok(Flow::Continue)
     });
-    let error = Agent::builder(scripted([])).with(fold).build().unwrap().run("go").await.unwrap_err();
+    let error = Agent::builder(scripted([]))
+        .with(fold)
+        .build()
+        .unwrap()
+        .run("go")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), "unknown_name");
     assert!(catena::chain_text(&error).contains("there is no message `no-such-message`"));
 }
@@ -270,7 +343,10 @@ async fn edits_of_a_request_are_for_one_call() {
     let agent = Agent::builder(model.clone()).tool(echo()).with(edit).build().unwrap();
     agent.run(Input::new("go").thread("t")).await.unwrap();
     assert_eq!(lines(&model.requests()[0].messages), ["user: go", "user: be brief"]);
-    assert_eq!(lines(&model.last_messages()), ["user: go", r#"agent: [echo {"text":"x"}]"#, "echo: x"]);
+    assert_eq!(
+        lines(&model.last_messages()),
+        ["user: go", r#"agent: [echo {"text":"x"}]"#, "echo: x"]
+    );
 }
 
 /// CORE-VIEW-02: a message that after_model edits is recorded as edited, and so it is told and shown to the model again.
@@ -285,7 +361,11 @@ async fn an_answer_may_be_edited_until_it_is_recorded() {
         Ok(AfterModel::Continue)
     });
     let model = scripted([say("damn").and_call("echo", text("x")), say("fine")]);
-    let agent = Agent::builder(model.clone()).tool(echo()).with(at(10, edit)).build().unwrap();
+    let agent = Agent::builder(model.clone())
+        .tool(echo())
+        .with(at(10, edit))
+        .build()
+        .unwrap();
     let (events, result) = watch(&agent, "go").await;
     assert_eq!(model.last_messages()[1].text(), "d***");
     assert_eq!(crate::kit::told(&events)[1].text(), "d***");
@@ -317,6 +397,10 @@ async fn stable_sections_come_first() {
     agent.run("go").await.unwrap();
     let prompt = &model.requests()[0].prompt;
     assert_eq!(prompt.render(), "base\n\nstatic\n\nper_thread\n\nper_run\n\nper_turn");
-    let owners: Vec<_> = prompt.ordered().iter().map(|section| section.owner.to_string()).collect();
+    let owners: Vec<_> = prompt
+        .ordered()
+        .iter()
+        .map(|section| section.owner.to_string())
+        .collect();
     assert_eq!(owners, ["agent", "static", "per_thread", "per_run", "per_turn"]);
 }

@@ -41,7 +41,8 @@ impl Middleware for Counts {
         Ok(AfterModel::Continue)
     }
     async fn after_agent(&self, run: &RunContext, _: &OutcomeRecord) -> Result<()> {
-        self.0.add(format!("visits {} steps {}", run.get(&VISITS)?, run.get(&STEPS)?));
+        self.0
+            .add(format!("visits {} steps {}", run.get(&VISITS)?, run.get(&STEPS)?));
         Ok(())
     }
 }
@@ -53,7 +54,12 @@ impl Middleware for Counts {
 #[tokio::test]
 async fn thread_slots_stay_and_run_slots_start_afresh() {
     let log = Log::default();
-    let model = scripted([say("one"), Reply::error(401, "no key"), say("three").hang(), say("four")]);
+    let model = scripted([
+        say("one"),
+        Reply::error(401, "no key"),
+        say("three").hang(),
+        say("four"),
+    ]);
     let agent = Agent::builder(model.clone()).with(Counts(log.clone())).build().unwrap();
     agent.run(Input::new("a").thread("t")).await.unwrap();
     assert!(agent.run(Input::new("b").thread("t")).await.is_err());
@@ -66,7 +72,14 @@ async fn thread_slots_stay_and_run_slots_start_afresh() {
     agent.run(Input::new("d").thread("t")).await.unwrap();
     assert_eq!(
         log.take(),
-        ["after_model 1", "visits 1 steps 1", "visits 2 steps 1", "visits 3 steps 1", "after_model 1", "visits 4 steps 1"]
+        [
+            "after_model 1",
+            "visits 1 steps 1",
+            "visits 2 steps 1",
+            "visits 3 steps 1",
+            "after_model 1",
+            "visits 4 steps 1"
+        ]
     );
 }
 
@@ -74,10 +87,16 @@ async fn thread_slots_stay_and_run_slots_start_afresh() {
 #[tokio::test]
 async fn threads_do_not_share_slots() {
     let log = Log::default();
-    let agent = Agent::builder(scripted([say("a"), say("b")])).with(Counts(log.clone())).build().unwrap();
+    let agent = Agent::builder(scripted([say("a"), say("b")]))
+        .with(Counts(log.clone()))
+        .build()
+        .unwrap();
     agent.run(Input::new("go").thread("a")).await.unwrap();
     agent.run(Input::new("go").thread("b")).await.unwrap();
-    assert_eq!(log.take(), ["after_model 1", "visits 1 steps 1", "after_model 1", "visits 1 steps 1"]);
+    assert_eq!(
+        log.take(),
+        ["after_model 1", "visits 1 steps 1", "after_model 1", "visits 1 steps 1"]
+    );
 }
 
 /// ZC-CHAIN-32: two runs beside each other count for themselves.
@@ -95,8 +114,15 @@ async fn runs_beside_each_other_do_not_share_slots() {
         })
     };
     let script = [call("wait", json!({})), call("wait", json!({})), say("a"), say("b")];
-    let agent = Agent::builder(scripted(script)).tool(waits).with(Counts(log.clone())).build().unwrap();
-    let (a, b) = tokio::join!(agent.run(Input::new("a").thread("a")), agent.run(Input::new("b").thread("b")));
+    let agent = Agent::builder(scripted(script))
+        .tool(waits)
+        .with(Counts(log.clone()))
+        .build()
+        .unwrap();
+    let (a, b) = tokio::join!(
+        agent.run(Input::new("a").thread("a")),
+        agent.run(Input::new("b").thread("b"))
+    );
     a.and(b).unwrap();
     assert_eq!(log.count("visits 2 steps 2"), 2);
 }
@@ -111,12 +137,20 @@ async fn an_unset_slot_has_its_default() {
         catena::middleware::wrap_tool_fn("reads", move |call, next| {
             let log = log.clone();
             Box::pin(async move {
-                log.add(format!("{} {:?}", next.run().get(&VISITS)?, next.run().get_json("greeter.visits")));
+                log.add(format!(
+                    "{} {:?}",
+                    next.run().get(&VISITS)?,
+                    next.run().get_json("greeter.visits")
+                ));
                 next.call(call).await
             })
         })
     };
-    let agent = Agent::builder(scripted([call("echo", text("x")), say("done")])).tool(echo()).with(wrap).build().unwrap();
+    let agent = Agent::builder(scripted([call("echo", text("x")), say("done")]))
+        .tool(echo())
+        .with(wrap)
+        .build()
+        .unwrap();
     agent.run("go").await.unwrap();
     assert_eq!(log.take(), ["0 None"]);
 }
@@ -132,12 +166,27 @@ async fn a_list_keeps_its_length() {
         turn.run().update(&VISITS, |visits| *visits += 1)?;
         Ok(Flow::Continue)
     });
-    let agent = Agent::builder(scripted([say("one"), say("two")])).with(appends).build().unwrap();
+    let agent = Agent::builder(scripted([say("one"), say("two")]))
+        .with(appends)
+        .build()
+        .unwrap();
     for question in ["one?", "two?"] {
         agent.run(Input::new(question).thread("t")).await.unwrap();
     }
-    let slots: Vec<_> = agent.thread(&"t".into()).await.unwrap().slots().map(|(key, _, value)| (key, (*value).clone())).collect();
-    assert_eq!(slots, [("greeter.list".to_owned(), json!(["a"])), ("greeter.visits".to_owned(), json!(2))]);
+    let slots: Vec<_> = agent
+        .thread(&"t".into())
+        .await
+        .unwrap()
+        .slots()
+        .map(|(key, _, value)| (key, (*value).clone()))
+        .collect();
+    assert_eq!(
+        slots,
+        [
+            ("greeter.list".to_owned(), json!(["a"])),
+            ("greeter.visits".to_owned(), json!(2))
+        ]
+    );
 }
 
 /// LC-STATE-08: two slots of one key and different types are an error that names the slot, where the second is read.
@@ -148,9 +197,18 @@ async fn a_slot_of_another_type_is_an_error_that_names_it() {
         turn.run().update(&VISITS, |visits| *visits = 3)?;
         turn.run().get(&OTHER).map(|_| Flow::Continue)
     });
-    let error = Agent::builder(scripted([])).with(clash).build().unwrap().run("go").await.unwrap_err();
+    let error = Agent::builder(scripted([]))
+        .with(clash)
+        .build()
+        .unwrap()
+        .run("go")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), "state");
-    assert!(catena::chain_text(&error).contains("state slot `greeter.visits` cannot be read"), "{error}");
+    assert!(
+        catena::chain_text(&error).contains("state slot `greeter.visits` cannot be read"),
+        "{error}"
+    );
 }
 
 /// CORE-STATE-01: updates of calls that run side by side are all there, and each is told.
@@ -161,9 +219,15 @@ async fn updates_are_atomic() {
         let counted = context.run().update(&VISITS, |visits| *visits += 1);
         counted.map_err(|error| ToolError::new(error.to_string()))
     });
-    let agent = Agent::builder(scripted([calls((0..20).map(|_| ("count", json!({})))), say("done")])).tool(counts).build().unwrap();
+    let agent = Agent::builder(scripted([calls((0..20).map(|_| ("count", json!({})))), say("done")]))
+        .tool(counts)
+        .build()
+        .unwrap();
     let (events, _) = watch(&agent, Input::new("go").thread("t")).await;
-    let told = events.iter().filter(|e| matches!(&e.kind, EventKind::StateChanged { key } if key == "greeter.visits")).count();
+    let told = events
+        .iter()
+        .filter(|e| matches!(&e.kind, EventKind::StateChanged { key } if key == "greeter.visits"))
+        .count();
     assert_eq!(told, 20);
     let value = agent.thread(&"t".into()).await.unwrap().slots().next().unwrap().2;
     assert_eq!(*value, json!(20));
@@ -221,7 +285,14 @@ async fn live_values_of_a_thread_stay_until_it_is_idle() {
     };
     let slow = tool("slow", |_, _| tokio::time::sleep(Duration::from_secs(1_800)));
     let slow = slow.configure(|spec| spec.time_limit(AGES));
-    let script = [say("1"), call("slow", json!({})), say("2"), say("3"), say("4"), say("5")];
+    let script = [
+        say("1"),
+        call("slow", json!({})),
+        say("2"),
+        say("3"),
+        say("4"),
+        say("5"),
+    ];
     let agent = Agent::builder(scripted(script)).tool(slow).with(holds).build().unwrap();
     agent.run(Input::new("first").thread("t")).await.unwrap();
     agent.run(Input::new("slow").thread("t")).await.unwrap();
@@ -274,9 +345,18 @@ async fn a_middlewares_own_call_is_counted_and_not_shown() {
             _ => None,
         })
         .collect();
-    assert_eq!(usages, [(Some("titles"), "scripted:test", 110), (None, "scripted:test", 10)]);
+    assert_eq!(
+        usages,
+        [(Some("titles"), "scripted:test", 110), (None, "scripted:test", 10)]
+    );
     assert_eq!(result.totals.usage.total(), 10, "the run's own count is without it");
-    assert_eq!((result.totals.internal["titles"].calls, result.totals.internal["titles"].usage.total()), (1, 110));
+    assert_eq!(
+        (
+            result.totals.internal["titles"].calls,
+            result.totals.internal["titles"].usage.total()
+        ),
+        (1, 110)
+    );
     assert_eq!(result.totals.attempts, 1);
 }
 
@@ -298,7 +378,11 @@ async fn a_middlewares_own_call_has_a_time_limit() {
 #[tokio::test(start_paused = true)]
 async fn a_middlewares_own_call_ends_with_the_run() {
     let small = scripted([say("never").hang()]);
-    let agent = Agent::builder(scripted([])).named_model("small", small.clone()).with(titles(AGES)).build().unwrap();
+    let agent = Agent::builder(scripted([]))
+        .named_model("small", small.clone())
+        .with(titles(AGES))
+        .build()
+        .unwrap();
     let handle = agent.start("go");
     while small.requests().is_empty() {
         tokio::task::yield_now().await;
@@ -351,11 +435,13 @@ async fn background_work_is_bounded_and_drained() {
 #[tokio::test]
 async fn events_of_ones_own_say_who_sent_them() {
     let emits = gate_fn("gate", |turn, _| {
-        turn.run().emit("hello", json!({"hook": turn.run().hook().map(|hook| hook.as_str())}));
+        turn.run()
+            .emit("hello", json!({"hook": turn.run().hook().map(|hook| hook.as_str())}));
         Ok(ToolDecision::Allow)
     });
     let model_hook = before_model_fn("model_hook", |turn| {
-        turn.run().emit("hello", json!({"hook": turn.run().hook().map(|hook| hook.as_str())}));
+        turn.run()
+            .emit("hello", json!({"hook": turn.run().hook().map(|hook| hook.as_str())}));
         turn.run().warn("mind the gap");
         Ok(Flow::Continue)
     });
@@ -375,7 +461,10 @@ async fn events_of_ones_own_say_who_sent_them() {
         })
         .collect();
     let turn = [r#"model_hook hello "before_model""#, "model_hook warns: mind the gap"];
-    assert_eq!(told, [turn[0], turn[1], r#"gate hello "before_tool_call""#, turn[0], turn[1]]);
+    assert_eq!(
+        told,
+        [turn[0], turn[1], r#"gate hello "before_tool_call""#, turn[0], turn[1]]
+    );
 }
 
 /// LC-CTX-03: the caller's values are the same in hooks and tools.
@@ -388,7 +477,10 @@ async fn the_callers_values_reach_hooks_and_tools() {
     let hook = {
         let log = log.clone();
         before_model_fn("hook", move |turn| {
-            log.add(format!("hook {:?}", turn.run().context().get::<Locale>().map(|locale| locale.0)));
+            log.add(format!(
+                "hook {:?}",
+                turn.run().context().get::<Locale>().map(|locale| locale.0)
+            ));
             Ok(Flow::Continue)
         })
     };
@@ -396,15 +488,29 @@ async fn the_callers_values_reach_hooks_and_tools() {
         let log = log.clone();
         tool("reads", move |_, context: ToolContext| {
             let run = context.run();
-            log.add(format!("tool {:?} for {}", run.context().get::<Locale>().map(|l| l.0), run.principal().user));
+            log.add(format!(
+                "tool {:?} for {}",
+                run.context().get::<Locale>().map(|l| l.0),
+                run.principal().user
+            ));
             async {}
         })
     };
-    let agent = Agent::builder(scripted([call("reads", json!({})), say("done"), say("bye")])).tool(reads).with(hook).build().unwrap();
+    let agent = Agent::builder(scripted([call("reads", json!({})), say("done"), say("bye")]))
+        .tool(reads)
+        .with(hook)
+        .build()
+        .unwrap();
     let mut context = Extensions::default();
     context.insert(Locale("de"));
-    agent.run(Input::new("go").context(context).principal(Principal::user("ann"))).await.unwrap();
-    assert_eq!(log.take(), [r#"hook Some("de")"#, r#"tool Some("de") for ann"#, r#"hook Some("de")"#]);
+    agent
+        .run(Input::new("go").context(context).principal(Principal::user("ann")))
+        .await
+        .unwrap();
+    assert_eq!(
+        log.take(),
+        [r#"hook Some("de")"#, r#"tool Some("de") for ann"#, r#"hook Some("de")"#]
+    );
     agent.run("without").await.unwrap();
     assert_eq!(log.take(), ["hook None"]);
 }

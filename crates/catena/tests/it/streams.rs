@@ -19,7 +19,9 @@ fn deltas(events: &[RunEvent]) -> Vec<String> {
         EventKind::ModelStarted { turn, attempt, .. } => Some(format!("started {turn}.{attempt}")),
         EventKind::Text { text } => Some(format!("text {text}")),
         EventKind::Reasoning { text } => Some(format!("thought {text}")),
-        EventKind::ToolCallDelta { name, arguments, .. } => Some(format!("call {}{arguments}", name.clone().unwrap_or_default())),
+        EventKind::ToolCallDelta { name, arguments, .. } => {
+            Some(format!("call {}{arguments}", name.clone().unwrap_or_default()))
+        }
         EventKind::ModelReset => Some("reset".to_owned()),
         EventKind::Message { message } => Some(format!("message {:?}", message.role()).to_lowercase()),
         _ => None,
@@ -48,10 +50,7 @@ fn cut(text: &str) -> Reply {
 /// CORE-STREAM-01: the deltas of an answer reach the events in order, before its message.
 #[tokio::test]
 async fn deltas_are_told_in_order_and_then_the_message() {
-    let model = scripted([
-        say("ab").and_think("hm").and_call("echo", text("x")),
-        say("done"),
-    ]);
+    let model = scripted([say("ab").and_think("hm").and_call("echo", text("x")), say("done")]);
     let agent = Agent::builder(model).tool(echo()).build().unwrap();
     let (events, _) = watch(&agent, "go").await;
     assert_eq!(
@@ -72,7 +71,10 @@ async fn deltas_are_told_in_order_and_then_the_message() {
             "message assistant",
         ]
     );
-    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (0..events.len() as u64).collect::<Vec<_>>());
+    assert_eq!(
+        events.iter().map(|event| event.seq).collect::<Vec<_>>(),
+        (0..events.len() as u64).collect::<Vec<_>>()
+    );
 }
 
 /// Takes a word out of texts and arguments; holds back what may be the beginning of it.
@@ -98,11 +100,19 @@ impl DeltaFilter for Redacting {
             ModelDelta::Text { text } => {
                 self.held = (self.held.clone() + &text).replace(self.word, "***");
                 let starts = |n: &usize| self.word.starts_with(&self.held[self.held.len() - n..]);
-                let keep = (1..self.word.len().min(self.held.len() + 1)).rev().find(starts).unwrap_or(0);
+                let keep = (1..self.word.len().min(self.held.len() + 1))
+                    .rev()
+                    .find(starts)
+                    .unwrap_or(0);
                 let ready: String = self.held.drain(..self.held.len() - keep).collect();
                 emit(ModelDelta::Text { text: ready });
             }
-            ModelDelta::ToolCall { index, id, name, arguments } => emit(ModelDelta::ToolCall {
+            ModelDelta::ToolCall {
+                index,
+                id,
+                name,
+                arguments,
+            } => emit(ModelDelta::ToolCall {
                 index,
                 id,
                 name,
@@ -130,14 +140,25 @@ fn redact(word: &'static str) -> impl Middleware {
 /// CORE-STREAM-02: what a filter on the request takes out is in no event and not in the record, even when it came in two pieces.
 #[tokio::test]
 async fn what_a_filter_takes_out_is_nowhere() {
-    let model = scripted([say("my hunter2 key").and_call("echo", text("hunter2!")), say("hunter2").and_say(" bye")]);
-    let agent = Agent::builder(model).tool(echo()).with(redact("hunter2")).build().unwrap();
+    let model = scripted([
+        say("my hunter2 key").and_call("echo", text("hunter2!")),
+        say("hunter2").and_say(" bye"),
+    ]);
+    let agent = Agent::builder(model)
+        .tool(echo())
+        .with(redact("hunter2"))
+        .build()
+        .unwrap();
     let (events, result) = watch(&agent, Input::new("go").thread("t")).await;
     let told = serde_json::to_string(&events).unwrap();
     assert!(!told.contains("hunter"), "{told}");
     assert_eq!(
         lines(&result.unwrap().messages)[1..],
-        [r#"agent: my *** key [echo {"text":"***!"}]"#, "echo: ***!", "agent: *** bye"]
+        [
+            r#"agent: my *** key [echo {"text":"***!"}]"#,
+            "echo: ***!",
+            "agent: *** bye"
+        ]
     );
 }
 
@@ -173,11 +194,23 @@ async fn a_filter_that_fails_ends_the_call() {
 /// FC-073: every attempt has one start, and who resets at it shows one answer.
 #[tokio::test]
 async fn a_second_attempt_resets_what_was_shown() {
-    let agent = Agent::builder(scripted([cut("Hello"), say("Hello world")])).with(retry()).build().unwrap();
+    let agent = Agent::builder(scripted([cut("Hello"), say("Hello world")]))
+        .with(retry())
+        .build()
+        .unwrap();
     let (events, result) = watch(&agent, "go").await;
     assert_eq!(
         deltas(&events)[1..],
-        ["started 1.1", "text He", "text llo", "reset", "started 1.2", "text Hello", "text  world", "message assistant"]
+        [
+            "started 1.1",
+            "text He",
+            "text llo",
+            "reset",
+            "started 1.2",
+            "text Hello",
+            "text  world",
+            "message assistant"
+        ]
     );
     assert_eq!(shown_text(&events), result.unwrap().text());
 }
@@ -201,16 +234,41 @@ async fn what_is_shown_at_the_end_is_the_answer() {
     };
     // Neither text of another attempt nor of a failed one may stay; the message itself is always told.
     for (name, script, wrap) in [
-        ("a retry", vec![cut("one"), cut("two"), say("three")], Box::new(retry()) as Box<dyn Middleware>),
-        ("the first of two", vec![say("first"), say("second")], Box::new(keeps_first())),
-        ("the first, after a failed second", vec![say("first"), cut("second")], Box::new(keeps_first())),
-        ("an answer in the model's place", vec![cut("half")], Box::new(gives_up())),
+        (
+            "a retry",
+            vec![cut("one"), cut("two"), say("three")],
+            Box::new(retry()) as Box<dyn Middleware>,
+        ),
+        (
+            "the first of two",
+            vec![say("first"), say("second")],
+            Box::new(keeps_first()),
+        ),
+        (
+            "the first, after a failed second",
+            vec![say("first"), cut("second")],
+            Box::new(keeps_first()),
+        ),
+        (
+            "an answer in the model's place",
+            vec![cut("half")],
+            Box::new(gives_up()),
+        ),
     ] {
-        let agent = Agent::builder(scripted(script)).with_shared(wrap.into()).build().unwrap();
+        let agent = Agent::builder(scripted(script))
+            .with_shared(wrap.into())
+            .build()
+            .unwrap();
         let (events, result) = watch(&agent, "go").await;
         let (shown, said) = (shown_text(&events), result.unwrap().text());
-        assert!(shown.is_empty() || shown == said, "{name}: {shown:?} is shown, {said:?} was said");
-        assert!(crate::kit::told(&events).iter().any(|message| message.text() == said), "{name}");
+        assert!(
+            shown.is_empty() || shown == said,
+            "{name}: {shown:?} is shown, {said:?} was said"
+        );
+        assert!(
+            crate::kit::told(&events).iter().any(|message| message.text() == said),
+            "{name}"
+        );
     }
 }
 
@@ -231,7 +289,10 @@ async fn a_failure_at_the_start_of_a_stream_is_a_failed_call() {
     let agent = Agent::builder(model).with(retry()).build().unwrap();
     let (events, result) = watch(&agent, "go").await;
     assert_eq!(result.unwrap().text(), "ok");
-    assert_eq!(deltas(&events)[1..], ["started 1.1", "started 1.2", "text o", "text k", "message assistant"]);
+    assert_eq!(
+        deltas(&events)[1..],
+        ["started 1.1", "started 1.2", "text o", "text k", "message assistant"]
+    );
 }
 
 /// FC-076: an answer of nothing is a failure that can be tried again, never an empty final answer.
@@ -241,7 +302,10 @@ async fn an_answer_of_nothing_is_a_failure() {
     let error = agent.run("go").await.unwrap_err();
     let model = error.as_model().unwrap();
     assert_eq!((model.kind, model.is_retryable()), (ModelErrorKind::Empty, true));
-    let agent = Agent::builder(scripted([Reply::nothing(), say("here")])).with(retry()).build().unwrap();
+    let agent = Agent::builder(scripted([Reply::nothing(), say("here")]))
+        .with(retry())
+        .build()
+        .unwrap();
     assert_eq!(agent.run("go").await.unwrap().text(), "here");
 }
 
@@ -258,7 +322,10 @@ async fn a_silent_model_is_given_up() {
         let (events, result) = watch(&agent, "go").await;
         let error = result.unwrap_err();
         assert_eq!(error.as_model().unwrap().kind, ModelErrorKind::Timeout);
-        assert!(error.to_string().contains("`scripted:test` sent nothing for 60s"), "{error}");
+        assert!(
+            error.to_string().contains("`scripted:test` sent nothing for 60s"),
+            "{error}"
+        );
         assert_eq!(started.elapsed(), limits.model_idle);
         assert_eq!(shown_text(&events), "");
     }
@@ -289,13 +356,23 @@ async fn a_slow_reader_slows_its_own_run_only() {
     let mut slow = agent.start(Input::new("slow").thread("slow"));
     // Long enough for every other task to have run out of things to do.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(agent.run(Input::new("quick").thread("quick")).await.unwrap().text(), "quick");
+    assert_eq!(
+        agent.run(Input::new("quick").thread("quick")).await.unwrap().text(),
+        "quick"
+    );
     let slow_thread = agent.thread(&"slow".into()).await.unwrap();
-    assert_eq!(lines(slow_thread.messages()), ["user: slow"], "the answer is still under way");
+    assert_eq!(
+        lines(slow_thread.messages()),
+        ["user: slow"],
+        "the answer is still under way"
+    );
     let mut words = 0;
     while let Some(event) = slow.next().await {
         words += usize::from(matches!(event.kind, EventKind::Text { .. }));
-        assert!(!matches!(event.kind, EventKind::Lagged { .. }), "a model's deltas wait for the reader");
+        assert!(
+            !matches!(event.kind, EventKind::Lagged { .. }),
+            "a model's deltas wait for the reader"
+        );
     }
     assert_eq!(words, 4_000);
     assert_eq!(slow.outcome().await.unwrap().text(), "ab".repeat(2_000));
@@ -319,7 +396,10 @@ async fn a_reader_that_falls_behind_is_told_what_it_missed() {
             context.progress(n.to_string(), None);
         }
     });
-    let agent = Agent::builder(scripted([call("noisy", json!({})), say("done")])).tool(noisy).build().unwrap();
+    let agent = Agent::builder(scripted([call("noisy", json!({})), say("done")]))
+        .tool(noisy)
+        .build()
+        .unwrap();
     let mut handle = agent.start("go");
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (mut expected, mut lagged) = (0, 0);
@@ -349,7 +429,10 @@ async fn events_end_with_the_run() {
         })?;
         Ok(Flow::Continue)
     });
-    let agent = Agent::builder(scripted([say("done")])).with(at(10, busy)).build().unwrap();
+    let agent = Agent::builder(scripted([say("done")]))
+        .with(at(10, busy))
+        .build()
+        .unwrap();
     let started = tokio::time::Instant::now();
     let (events, _) = watch(&agent, "go").await;
     assert_eq!(started.elapsed(), Duration::ZERO);

@@ -33,7 +33,11 @@ async fn an_object_that_is_given_as_a_call_ends_the_run() {
     let titled = OutputFormat::new("search_results", json!({"title": "Results", "type": "object"}));
     for (format, object) in [(format(), json!({"n": 4})), (titled, json!({"any": 1}))] {
         let model = scripted([Reply::structured(object.clone()), say("next")]);
-        let agent = Agent::builder(model.clone()).tool(echo()).output(format.clone()).build().unwrap();
+        let agent = Agent::builder(model.clone())
+            .tool(echo())
+            .output(format.clone())
+            .build()
+            .unwrap();
         let result = agent.run(Input::new("2 + 2?").thread("t")).await.unwrap();
         assert_eq!(result.outcome, Outcome::Done);
         assert_eq!(result.structured, Some(object));
@@ -55,7 +59,10 @@ async fn an_object_that_does_not_fit_is_corrected() {
     assert_eq!(result.structured, Some(json!({"n": 4})));
     assert_eq!((result.totals.turns, result.totals.attempts), (1, 2));
     let shown = lines(&model.last_messages());
-    assert!(shown[2].starts_with("answer! This does not fit: at /n: \"four\" is not of type \"integer\""), "{shown:?}");
+    assert!(
+        shown[2].starts_with("answer! This does not fit: at /n: \"four\" is not of type \"integer\""),
+        "{shown:?}"
+    );
     assert_paired(&model.last_messages());
     assert_eq!(view(&agent, "t").await.len(), 3, "the misfit is not part of the thread");
 }
@@ -71,7 +78,12 @@ async fn corrections_are_bounded() {
         let agent = Agent::builder(model.clone()).output(format).build().unwrap();
         let error = agent.run(Input::new("go").thread("t")).await.unwrap_err();
         assert_eq!(error.as_model().unwrap().kind, ModelErrorKind::Malformed);
-        assert!(error.to_string().contains(&format!("after {corrections} correction(s): at /n")), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("after {corrections} correction(s): at /n")),
+            "{error}"
+        );
         assert_eq!(model.requests().len() as u32, corrections + 1);
         assert_eq!(lines(&view(&agent, "t").await), ["user: go"]);
     }
@@ -80,12 +92,18 @@ async fn corrections_are_bounded() {
 /// LC-STRUCT-05: two objects in one message are one too many: both calls are answered, and the model gives it again.
 #[tokio::test]
 async fn two_objects_in_one_message_are_one_too_many() {
-    let model = scripted([calls([("answer", json!({"n": 1})), ("answer", json!({"n": 2}))]), call("answer", json!({"n": 3}))]);
+    let model = scripted([
+        calls([("answer", json!({"n": 1})), ("answer", json!({"n": 2}))]),
+        call("answer", json!({"n": 3})),
+    ]);
     let agent = Agent::builder(model.clone()).output(format()).build().unwrap();
     assert_eq!(agent.run("go").await.unwrap().structured, Some(json!({"n": 3})));
     let shown = lines(&model.last_messages());
     for line in &shown[2..4] {
-        assert!(line.starts_with("answer! This does not fit: `answer` was called 2 times; one is wanted"), "{line}");
+        assert!(
+            line.starts_with("answer! This does not fit: `answer` was called 2 times; one is wanted"),
+            "{line}"
+        );
     }
     assert_paired(&model.last_messages());
 }
@@ -106,7 +124,10 @@ async fn other_calls_beside_the_object_are_not_run() {
     let shown = view(&agent, "t").await;
     assert_eq!(
         lines(&shown)[2..],
-        ["note! not run: the final answer came in the same message", "answer: accepted"]
+        [
+            "note! not run: the final answer came in the same message",
+            "answer: accepted"
+        ]
     );
     assert_eq!(crate::kit::told(&events), result.messages);
     let thread = agent.thread(&"t".into()).await.unwrap();
@@ -117,11 +138,21 @@ async fn other_calls_beside_the_object_are_not_run() {
 /// CORE-STRUCT-01: a misfit beside other calls answers those as not run while it is corrected, so that the request is valid.
 #[tokio::test]
 async fn siblings_of_a_misfit_are_answered_in_the_correction() {
-    let model = scripted([calls([("echo", text("x")), ("answer", json!({}))]), call("answer", json!({"n": 1}))]);
-    let agent = Agent::builder(model.clone()).tool(echo()).output(format()).build().unwrap();
+    let model = scripted([
+        calls([("echo", text("x")), ("answer", json!({}))]),
+        call("answer", json!({"n": 1})),
+    ]);
+    let agent = Agent::builder(model.clone())
+        .tool(echo())
+        .output(format())
+        .build()
+        .unwrap();
     agent.run("go").await.unwrap();
     assert_paired(&model.last_messages());
-    assert_eq!(lines(&model.last_messages())[2], "echo! not run: the answer beside it does not fit");
+    assert_eq!(
+        lines(&model.last_messages())[2],
+        "echo! not run: the answer beside it does not fit"
+    );
 }
 
 /// LC-STRUCT-07: corrections happen within the model step: after_agent runs once, and so do the hooks of the turn.
@@ -150,10 +181,19 @@ async fn a_native_object_is_read_from_the_answer() {
         assert!(model.requests()[0].tools.is_empty());
     }
     let model = native((0..3).map(|_| say("four, I think")));
-    let error = Agent::builder(model.clone()).output(format()).build().unwrap().run("go").await.unwrap_err();
+    let error = Agent::builder(model.clone())
+        .output(format())
+        .build()
+        .unwrap()
+        .run("go")
+        .await
+        .unwrap_err();
     assert_eq!(error.as_model().unwrap().kind, ModelErrorKind::Malformed);
     let shown = lines(&model.last_messages());
-    assert!(shown[2].starts_with("user: This does not fit: the answer is not valid JSON"), "{shown:?}");
+    assert!(
+        shown[2].starts_with("user: This does not fit: the answer is not valid JSON"),
+        "{shown:?}"
+    );
 }
 
 /// LC-STRUCT-10: an answer with other calls is no object yet: they are run, and the loop goes on.
@@ -173,16 +213,31 @@ async fn other_tools_come_first() {
 #[tokio::test]
 async fn the_profile_decides_how_the_object_is_asked_for() {
     let asked = async |model: Arc<ScriptedModel>, strategy: OutputStrategy| {
-        let agent = Agent::builder(model.clone()).output(format().strategy(strategy)).build().unwrap();
+        let agent = Agent::builder(model.clone())
+            .output(format().strategy(strategy))
+            .build()
+            .unwrap();
         agent.run("go").await.unwrap();
         let request = &model.requests()[0];
         (request.output.as_ref().unwrap().strategy, request.tools.len())
     };
     let reply = || [Reply::structured(json!({"n": 1}))];
-    assert_eq!(asked(native(reply()), OutputStrategy::Auto).await, (OutputStrategy::Native, 0));
-    assert_eq!(asked(scripted(reply()), OutputStrategy::Auto).await, (OutputStrategy::Tool, 1));
-    assert_eq!(asked(native(reply()), OutputStrategy::Tool).await, (OutputStrategy::Tool, 1));
-    assert_eq!(asked(scripted(reply()), OutputStrategy::Native).await, (OutputStrategy::Native, 0));
+    assert_eq!(
+        asked(native(reply()), OutputStrategy::Auto).await,
+        (OutputStrategy::Native, 0)
+    );
+    assert_eq!(
+        asked(scripted(reply()), OutputStrategy::Auto).await,
+        (OutputStrategy::Tool, 1)
+    );
+    assert_eq!(
+        asked(native(reply()), OutputStrategy::Tool).await,
+        (OutputStrategy::Tool, 1)
+    );
+    assert_eq!(
+        asked(scripted(reply()), OutputStrategy::Native).await,
+        (OutputStrategy::Native, 0)
+    );
 }
 
 /// LC-STRUCT-12: a middleware may ask for an object in one call, and the call of it is answered as accepted.
@@ -192,7 +247,10 @@ async fn a_middleware_may_ask_for_an_object() {
         turn.request.output = Some(format());
         Ok(Flow::Continue)
     });
-    let agent = Agent::builder(scripted([Reply::structured(json!({"n": 1}))])).with(asks).build().unwrap();
+    let agent = Agent::builder(scripted([Reply::structured(json!({"n": 1}))]))
+        .with(asks)
+        .build()
+        .unwrap();
     let result = agent.run("go").await.unwrap();
     assert_eq!(result.structured, Some(json!({"n": 1})));
     assert_eq!(lines(&result.messages)[2], "answer: accepted");
@@ -206,10 +264,20 @@ async fn a_tool_that_ends_the_run_still_leaves_the_object_to_be_given() {
         native([call("submit", json!({})), Reply::structured(json!({"n": 1}))]),
         scripted([call("submit", json!({})), Reply::structured(json!({"n": 1}))]),
     ] {
-        let agent = Agent::builder(model.clone()).tool(submit()).output(format()).build().unwrap();
+        let agent = Agent::builder(model.clone())
+            .tool(submit())
+            .output(format())
+            .build()
+            .unwrap();
         let result = agent.run("go").await.unwrap();
-        assert_eq!((result.outcome.clone(), result.structured.clone()), (Outcome::Done, Some(json!({"n": 1}))));
-        assert!(model.requests()[1].tool("submit").is_none(), "no tool but the object's own");
+        assert_eq!(
+            (result.outcome.clone(), result.structured.clone()),
+            (Outcome::Done, Some(json!({"n": 1})))
+        );
+        assert!(
+            model.requests()[1].tool("submit").is_none(),
+            "no tool but the object's own"
+        );
     }
 }
 
@@ -244,7 +312,10 @@ async fn the_last_word_is_no_object() {
         .tool(echo())
         .output(format())
         .max_turns(1)
-        .with(End { name: "end", log: log.clone() })
+        .with(End {
+            name: "end",
+            log: log.clone(),
+        })
         .build()
         .unwrap();
     let result = agent.run("go").await.unwrap();
@@ -256,9 +327,19 @@ async fn the_last_word_is_no_object() {
 #[tokio::test]
 async fn an_answer_in_the_models_place_is_checked_too() {
     let canned = |said: &'static str| {
-        wrap_model_fn("canned", move |_, _| Box::pin(async move { Ok(ModelResponse::text(said)) }))
+        wrap_model_fn("canned", move |_, _| {
+            Box::pin(async move { Ok(ModelResponse::text(said)) })
+        })
     };
-    let run = async |said| Agent::builder(scripted([])).output(format()).with(canned(said)).build().unwrap().run("go").await;
+    let run = async |said| {
+        Agent::builder(scripted([]))
+            .output(format())
+            .with(canned(said))
+            .build()
+            .unwrap()
+            .run("go")
+            .await
+    };
     assert_eq!(run(r#"{"n": 1}"#).await.unwrap().structured, Some(json!({"n": 1})));
     assert!(run("no").await.is_err());
 }
@@ -266,7 +347,14 @@ async fn an_answer_in_the_models_place_is_checked_too() {
 /// CORE-STRUCT-05: a format whose schema is none, or whose name is a tool's, is found when the agent is built.
 #[test]
 fn a_format_that_cannot_work_is_found_when_the_agent_is_built() {
-    let built = |format| Agent::builder(scripted([])).tool(echo()).output(format).build().unwrap_err().to_string();
+    let built = |format| {
+        Agent::builder(scripted([]))
+            .tool(echo())
+            .output(format)
+            .build()
+            .unwrap_err()
+            .to_string()
+    };
     assert!(built(OutputFormat::new("echo", json!({}))).contains("both named `echo`"));
     assert!(built(OutputFormat::new("a", json!({"type": "no type"}))).contains("schema of tool `a` is not valid"));
 }

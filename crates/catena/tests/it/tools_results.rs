@@ -41,11 +41,19 @@ async fn an_input_that_only_the_type_refuses_is_an_error_result() {
         #[schemars(with = "i64")]
         number: u8,
     }
-    let read = tool_fn("read", "Reads a page.", |page: Page, _| async move { page.number.to_string() });
-    let agent = Agent::builder(scripted([call("read", json!({"number": 300})), say("sorry")])).tool(read).build().unwrap();
+    let read = tool_fn("read", "Reads a page.", |page: Page, _| async move {
+        page.number.to_string()
+    });
+    let agent = Agent::builder(scripted([call("read", json!({"number": 300})), say("sorry")]))
+        .tool(read)
+        .build()
+        .unwrap();
     let result = agent.run("go").await.unwrap();
     let told = &lines(&result.messages)[2];
-    assert!(told.starts_with("read! error: the input does not fit: invalid value: integer `300`"), "{told}");
+    assert!(
+        told.starts_with("read! error: the input does not fit: invalid value: integer `300`"),
+        "{told}"
+    );
     assert!(!told.contains(".rs"), "{told}");
 }
 
@@ -64,19 +72,34 @@ async fn results_are_texts_or_json() {
     .tool(tool("json", |_, _| async { json!({"a": [1, 2]}) }))
     .tool(tool("typed", |_, _| async { Json(Found { hits: 3 }) }))
     .tool(tool("nothing", |_, _| async {}))
-    .tool(tool("parts", |_, _| async { ToolOutput::parts(vec![Part::text("a"), Part::text("b")]).with_artifact(json!(7)) }))
+    .tool(tool("parts", |_, _| async {
+        ToolOutput::parts(vec![Part::text("a"), Part::text("b")]).with_artifact(json!(7))
+    }))
     .build()
     .unwrap();
     let result = agent.run("go").await.unwrap();
     let told = lines(&result.messages);
-    assert_eq!(told[2..7], ["text: plain \"words\"", r#"json: {"a":[1,2]}"#, r#"typed: {"hits":3}"#, "nothing:", "parts: ab"]);
+    assert_eq!(
+        told[2..7],
+        [
+            "text: plain \"words\"",
+            r#"json: {"a":[1,2]}"#,
+            r#"typed: {"hits":3}"#,
+            "nothing:",
+            "parts: ab"
+        ]
+    );
     assert_eq!(result.messages[6].as_tool().unwrap().artifact, Some(json!(7)));
 }
 
 /// A tool whose result ends the run; it fails when its text is `fail`.
 fn submit(name: &str) -> FnTool {
     tool_fn(name, "Hands it in.", |input: crate::kit::Text, _| async move {
-        if input.text == "fail" { Err("the office is closed") } else { Ok(input.text) }
+        if input.text == "fail" {
+            Err("the office is closed")
+        } else {
+            Ok(input.text)
+        }
     })
     .configure(|spec| spec.ends_run())
 }
@@ -114,7 +137,9 @@ async fn a_run_ends_by_tools_only_if_all_of_them_end_it() {
 async fn a_failed_call_does_not_end_the_run() {
     let said = submitted(call("submit", text("fail"))).await.0;
     assert_eq!(said, ["submit! error: the office is closed", "agent: and on"]);
-    let said = submitted(calls([("submit", text("a")), ("submit", text("fail"))])).await.0;
+    let said = submitted(calls([("submit", text("a")), ("submit", text("fail"))]))
+        .await
+        .0;
     assert_eq!(said.last().unwrap(), "agent: and on");
 }
 
@@ -156,31 +181,57 @@ async fn the_digest_is_that_of_the_raw_output() {
         }
     }
     let block = gate_fn("block", |_, call| {
-        Ok(if call.input["text"] == "no" { ToolDecision::block("no") } else { ToolDecision::Allow })
+        Ok(if call.input["text"] == "no" {
+            ToolDecision::block("no")
+        } else {
+            ToolDecision::Allow
+        })
     });
-    let batch = calls([("echo", text("a")), ("echo", text("a")), ("echo", text("b")), ("echo", text("no"))]);
-    let agent = Agent::builder(scripted([batch, say("done")])).tool(echo()).with(Rewrites).with(block).build().unwrap();
+    let batch = calls([
+        ("echo", text("a")),
+        ("echo", text("a")),
+        ("echo", text("b")),
+        ("echo", text("no")),
+    ]);
+    let agent = Agent::builder(scripted([batch, say("done")]))
+        .tool(echo())
+        .with(Rewrites)
+        .with(block)
+        .build()
+        .unwrap();
     agent.run(Input::new("go").thread("t")).await.unwrap();
     let thread = agent.thread(&"t".into()).await.unwrap();
     let records = thread.run().unwrap().calls().clone();
     let digest = |text: &str| {
-        let record = records.iter().find(|record| record.input == crate::kit::text(text)).unwrap();
+        let record = records
+            .iter()
+            .find(|record| record.input == crate::kit::text(text))
+            .unwrap();
         record.digest.clone()
     };
-    let of_a: Vec<_> = records.iter().filter(|r| r.input == text("a")).map(|r| r.digest.clone().unwrap()).collect();
+    let of_a: Vec<_> = records
+        .iter()
+        .filter(|r| r.input == text("a"))
+        .map(|r| r.digest.clone().unwrap())
+        .collect();
     assert_eq!(of_a[0], of_a[1]);
     assert_eq!(of_a[0].len(), 64);
     assert_ne!(Some(of_a[0].clone()), digest("b"));
     assert_eq!(digest("no"), None, "what did not run has none");
     assert!(records.iter().all(|record| record.turn == 1 && record.tool == "echo"));
-    assert_eq!(records.iter().filter(|record| record.status == CallStatus::Ok).count(), 3);
+    assert_eq!(
+        records.iter().filter(|record| record.status == CallStatus::Ok).count(),
+        3
+    );
 }
 
 /// FC-029: a call without an id gets one, and its result carries it.
 /// CORE-TOOL-08: an id that was used before in the thread, or twice in a message, is replaced: results cannot be mixed up.
 #[tokio::test]
 async fn every_call_has_an_id_of_its_own() {
-    let twice = say("").and_call_id("same", "echo", text("a")).and_call_id("same", "echo", text("b"));
+    let twice = say("")
+        .and_call_id("same", "echo", text("a"))
+        .and_call_id("same", "echo", text("b"));
     let model = scripted([
         say("").and_call_id("", "echo", text("42")),
         twice,
@@ -190,8 +241,16 @@ async fn every_call_has_an_id_of_its_own() {
     let agent = Agent::builder(model.clone()).tool(echo()).build().unwrap();
     let result = agent.run("go").await.unwrap();
     crate::kit::assert_paired(&model.last_messages());
-    let results: Vec<_> = result.messages.iter().filter_map(|m| m.as_tool()).map(|t| (t.call.clone(), lines_of(t))).collect();
-    assert_eq!(results.iter().map(|(_, said)| said.as_str()).collect::<Vec<_>>(), ["42", "a", "b", "c"]);
+    let results: Vec<_> = result
+        .messages
+        .iter()
+        .filter_map(|m| m.as_tool())
+        .map(|t| (t.call.clone(), lines_of(t)))
+        .collect();
+    assert_eq!(
+        results.iter().map(|(_, said)| said.as_str()).collect::<Vec<_>>(),
+        ["42", "a", "b", "c"]
+    );
     assert!(results.iter().all(|(id, _)| !id.is_empty()));
 }
 

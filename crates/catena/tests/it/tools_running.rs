@@ -63,7 +63,10 @@ async fn results_are_shown_in_call_order_and_recorded_as_they_come() {
     assert_eq!(lines(&model.last_messages())[2..], shown);
     assert_eq!(lines(&view(&agent, "t").await)[2..4], shown);
     let thread = agent.thread(&"t".into()).await.unwrap();
-    assert_eq!(lines(thread.messages())[2..4], ["fast: fast result", "slow: slow result"]);
+    assert_eq!(
+        lines(thread.messages())[2..4],
+        ["fast: fast result", "slow: slow result"]
+    );
 }
 
 /// CORE-TOOL-01: calls of a message run at the same time, as many as the limit allows.
@@ -127,7 +130,8 @@ async fn calls_of_a_lane_run_in_call_order_and_lanes_side_by_side() {
         log: log.clone(),
         meet: Arc::new(Barrier::new(3)),
     };
-    let write = |name: &str, lane: Option<&str>, meets: bool| ("write", json!({"name": name, "lane": lane, "meets": meets}));
+    let write =
+        |name: &str, lane: Option<&str>, meets: bool| ("write", json!({"name": name, "lane": lane, "meets": meets}));
     let batch = [
         write("a1", Some("a"), true),
         write("a2", Some("a"), false),
@@ -135,12 +139,19 @@ async fn calls_of_a_lane_run_in_call_order_and_lanes_side_by_side() {
         write("b1", Some("b"), true),
         write("free", None, true),
     ];
-    let agent = Agent::builder(scripted([calls(batch), say("done")])).tool(laned).build().unwrap();
+    let agent = Agent::builder(scripted([calls(batch), say("done")]))
+        .tool(laned)
+        .build()
+        .unwrap();
     let result = agent.run("go").await.unwrap();
     let lines = log.take();
     let lane: Vec<_> = lines.iter().filter(|line| line.contains('a')).cloned().collect();
     assert_eq!(lane, ["a1>", "<a1", "a2>", "<a2", "a3>", "<a3"]);
-    assert_eq!(lines[..3], ["a1>", "b1>", "free>"], "the three that meet are at work together");
+    assert_eq!(
+        lines[..3],
+        ["a1>", "b1>", "free>"],
+        "the three that meet are at work together"
+    );
     assert_eq!(result.executed("write"), 5);
 }
 
@@ -148,17 +159,24 @@ async fn calls_of_a_lane_run_in_call_order_and_lanes_side_by_side() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_never_returns_is_given_up() {
     let hang = |name| tool(name, |_, _| std::future::pending::<()>());
-    let agent = Agent::builder(scripted([calls([("short", json!({})), ("usual", json!({}))]), say("done")]))
-        .tool(hang("short").configure(|spec| spec.time_limit(Duration::from_secs(5))))
-        .tool(hang("usual"))
-        .build()
-        .unwrap();
+    let agent = Agent::builder(scripted([
+        calls([("short", json!({})), ("usual", json!({}))]),
+        say("done"),
+    ]))
+    .tool(hang("short").configure(|spec| spec.time_limit(Duration::from_secs(5))))
+    .tool(hang("usual"))
+    .build()
+    .unwrap();
     let started = tokio::time::Instant::now();
     let result = agent.run("go").await.unwrap();
     assert_eq!(started.elapsed(), ToolSpec::TIME_LIMIT);
     assert_eq!(
         lines(&result.messages)[2..],
-        ["short! error: tool `short` took longer than 5s", "usual! error: tool `usual` took longer than 120s", "agent: done"]
+        [
+            "short! error: tool `short` took longer than 5s",
+            "usual! error: tool `usual` took longer than 120s",
+            "agent: done"
+        ]
     );
 }
 
@@ -170,16 +188,23 @@ async fn a_tool_that_panics_is_an_error_result() {
             panic!("a secret");
         }
     });
-    let agent = Agent::builder(scripted([calls([("broken", json!({})), ("echo", text("x"))]), say("done")]))
-        .tool(broken)
-        .tool(echo())
-        .build()
-        .unwrap();
+    let agent = Agent::builder(scripted([
+        calls([("broken", json!({})), ("echo", text("x"))]),
+        say("done"),
+    ]))
+    .tool(broken)
+    .tool(echo())
+    .build()
+    .unwrap();
     let (events, result) = watch(&agent, "go").await;
     let result = result.unwrap();
     assert_eq!(
         lines(&result.messages)[2..],
-        ["broken! error: tool `broken` failed unexpectedly", "echo: x", "agent: done"]
+        [
+            "broken! error: tool `broken` failed unexpectedly",
+            "echo: x",
+            "agent: done"
+        ]
     );
     assert!(!serde_json::to_string(&events).unwrap().contains("a secret"));
     assert_eq!(result.executed("broken"), 1, "it ran");
@@ -201,14 +226,20 @@ async fn results_pass_after_tool_call_one_at_a_time() {
         }
     }
     let crowd = Crowd::default();
-    let agent = Agent::builder(scripted([calls(["a", "b", "c"].map(|t| ("echo", text(t)))), say("done")]))
-        .tool(echo())
-        .with(Checks(crowd.clone()))
-        .build()
-        .unwrap();
+    let agent = Agent::builder(scripted([
+        calls(["a", "b", "c"].map(|t| ("echo", text(t)))),
+        say("done"),
+    ]))
+    .tool(echo())
+    .with(Checks(crowd.clone()))
+    .build()
+    .unwrap();
     let result = agent.run("go").await.unwrap();
     assert_eq!(crowd.most(), 1);
-    assert_eq!(lines(&result.messages)[2..5], ["echo: checked a", "echo: checked b", "echo: checked c"]);
+    assert_eq!(
+        lines(&result.messages)[2..5],
+        ["echo: checked a", "echo: checked b", "echo: checked c"]
+    );
 }
 
 /// CORE-TOOL-04: a call that a wrap tries again counts once.
@@ -230,7 +261,11 @@ async fn a_call_that_is_tried_again_counts_once() {
             }
         })
     });
-    let agent = Agent::builder(scripted([call("flaky", json!({})), say("done")])).tool(flaky).with(retry).build().unwrap();
+    let agent = Agent::builder(scripted([call("flaky", json!({})), say("done")]))
+        .tool(flaky)
+        .with(retry)
+        .build()
+        .unwrap();
     let result = agent.run("go").await.unwrap();
     assert_eq!((tries.load(SeqCst), result.executed("flaky")), (2, 1));
     assert_eq!(lines(&result.messages)[2], "flaky: at last");
@@ -244,7 +279,10 @@ async fn a_fatal_call_lets_its_siblings_finish_and_starts_nothing_more() {
     let guard = wrap_tool_fn("guard", |call, next| {
         Box::pin(async move {
             if call.name == "fatal" {
-                return Err(Error::Ended { kind: "quota".into(), message: "no money left".into() });
+                return Err(Error::Ended {
+                    kind: "quota".into(),
+                    message: "no money left".into(),
+                });
             }
             next.call(call).await
         })
@@ -292,7 +330,11 @@ async fn a_fatal_call_lets_its_siblings_finish_and_starts_nothing_more() {
     let thread = agent.thread(&"t".into()).await.unwrap();
     assert_eq!(
         lines(&thread.view())[2..],
-        ["sibling: finished", "fatal! error: no money left", "late! not run: no money left"]
+        [
+            "sibling: finished",
+            "fatal! error: no money left",
+            "late! not run: no money left"
+        ]
     );
     let statuses: Vec<_> = thread.run().unwrap().calls().iter().map(|call| call.status).collect();
     assert_eq!(statuses, [CallStatus::Error, CallStatus::Ok, CallStatus::NotRun]);
@@ -308,21 +350,40 @@ async fn a_tool_says_how_far_it_is() {
         context.run().emit("found", json!({"gold": true}));
         "done"
     });
-    let agent = Agent::builder(scripted([call("dig", json!({})), say("done")])).tool(dig).build().unwrap();
+    let agent = Agent::builder(scripted([call("dig", json!({})), say("done")]))
+        .tool(dig)
+        .build()
+        .unwrap();
     let (events, _) = watch(&agent, "go").await;
     let told: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.kind {
             EventKind::ToolStarted { call, tool, .. } => Some(format!("{call} {tool} started")),
-            EventKind::ToolProgress { call, message, fraction } => Some(format!("{call} {message} {fraction:?}")),
-            EventKind::ToolEnded { call, status, duration_us, .. } => Some(format!("{call} {status:?} {}", duration_us.is_some())),
+            EventKind::ToolProgress {
+                call,
+                message,
+                fraction,
+            } => Some(format!("{call} {message} {fraction:?}")),
+            EventKind::ToolEnded {
+                call,
+                status,
+                duration_us,
+                ..
+            } => Some(format!("{call} {status:?} {}", duration_us.is_some())),
             EventKind::Custom { source, name, .. } => Some(format!("{source} {name}")),
             _ => None,
         })
         .collect();
     assert_eq!(
         told,
-        ["call_1 dig started", "call_1 started None", "call_1 half Some(0.5)", "call_1 too far Some(1.0)", "dig found", "call_1 Ok true"]
+        [
+            "call_1 dig started",
+            "call_1 started None",
+            "call_1 half Some(0.5)",
+            "call_1 too far Some(1.0)",
+            "dig found",
+            "call_1 Ok true"
+        ]
     );
 }
 
@@ -331,7 +392,10 @@ async fn a_tool_says_how_far_it_is() {
 fn marks_say_what_may_be_done_with_a_tool() {
     let plain = ToolSpec::new("a", "", Value::Null);
     assert!(!plain.read_only && !plain.repeatable && !plain.ends_run && plain.lane.is_none());
-    assert_eq!((plain.class, plain.trust, plain.time_limit), (ToolClass::Other, Trust::Local, ToolSpec::TIME_LIMIT));
+    assert_eq!(
+        (plain.class, plain.trust, plain.time_limit),
+        (ToolClass::Other, Trust::Local, ToolSpec::TIME_LIMIT)
+    );
     let reads = ToolSpec::new("b", "", Value::Null).read_only();
     assert!(reads.read_only && reads.repeatable);
     let idempotent = ToolSpec::new("c", "", Value::Null).repeatable();
