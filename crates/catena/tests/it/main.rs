@@ -1,6 +1,9 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod chain_limits;
+mod chain_paths;
+mod chain_plan;
 mod chain_wraps;
 mod failure;
 mod gates;
