@@ -1,5 +1,6 @@
 //! How each hook is run, and what its failure means.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ impl<'a> Called<'a> {
 
     /// A wrap: its time is that of what it wraps, which has limits of its own.
     pub(super) async fn unlimited<T>(&self, future: BoxFuture<'_, Result<T>>) -> Result<T> {
-        protect(|| self.what(), None, future).await
+        self.settle(protect(|| self.what(), None, future).await)
     }
 
     /// Takes back what a failed hook did to the state.
@@ -76,6 +77,8 @@ impl<'a> Called<'a> {
         let slots = self.run.keep_changes();
         let Some(started) = self.started else { return };
         let mut changed = changed();
+        // A slot that was changed twice is one change.
+        let slots: BTreeSet<String> = slots.into_iter().collect();
         changed.extend(slots.into_iter().map(|key| format!("state:{key}")));
         self.run.emit_kind(EventKind::Middleware {
             name: self.entry.name.clone(),
@@ -101,16 +104,20 @@ impl<'a> Called<'a> {
     }
 
     pub(super) fn named(&self, error: Error) -> Error {
-        match error {
+        let source = match error {
             // It says already whose it is.
-            error @ (Error::Panic(_) | Error::Timeout { .. } | Error::NotParallelSafe { .. } | Error::Cancelled) => {
-                error
-            }
-            source => Error::Middleware {
-                middleware: self.entry.name.to_string(),
-                hook: self.hook.as_str(),
-                source: Box::new(source),
+            error @ (Error::NotParallelSafe { .. } | Error::Cancelled) => return error,
+            Error::Panic(_) => Error::Panic("the hook".to_owned()),
+            Error::Timeout { limit, .. } => Error::Timeout {
+                what: "the hook".to_owned(),
+                limit,
             },
+            source => source,
+        };
+        Error::Middleware {
+            middleware: self.entry.name.to_string(),
+            hook: self.hook.as_str(),
+            source: Box::new(source),
         }
     }
 }
@@ -119,13 +126,13 @@ impl<'a> Called<'a> {
 pub(crate) type Stopped = Option<(String, Ending)>;
 
 impl Chain {
-    /// The tools that middlewares offer, in plan order.
-    pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<Arc<dyn Tool>>> {
+    /// The tools that middlewares offer, in plan order, and who offers them.
+    pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<(Arc<str>, Arc<dyn Tool>)>> {
         let mut tools = Vec::new();
         for entry in self.hook(Hook::Tools) {
             let called = Called::new(run, entry, Hook::Tools, None);
             match called.limited(entry.middleware.tools(called.run())).await {
-                Ok(offered) => tools.extend(offered),
+                Ok(offered) => tools.extend(offered.into_iter().map(|tool| (entry.name.clone(), tool))),
                 Err(error) => called.failed(error)?,
             }
         }
@@ -146,7 +153,9 @@ impl Chain {
         Ok(None)
     }
 
-    pub(crate) async fn before_model(&self, turn: &mut Turn) -> Result<Stopped> {
+    /// Runs every `before_model`. A middleware that has ended the run (`ended_by`) would stop the last word that it asked for, every time:
+    /// it is heard, but cannot stop again.
+    pub(crate) async fn before_model(&self, turn: &mut Turn, ended_by: Option<&str>) -> Result<Stopped> {
         for entry in self.hook(Hook::BeforeModel) {
             let called = Called::new(&turn.run, entry, Hook::BeforeModel, None);
             let before = Kept::of(turn);
@@ -155,6 +164,9 @@ impl Chain {
             turn.run = outer;
             match decided {
                 Ok(Flow::Continue) => called.report(Decided::Continue, || before.changed(turn), None),
+                Ok(Flow::Stop(_)) if ended_by == Some(&*entry.name) => {
+                    called.report(Decided::Continue, || before.changed(turn), None);
+                }
                 Ok(Flow::Stop(ending)) => {
                     called.report(
                         Decided::Stop,
@@ -209,10 +221,18 @@ impl Chain {
     }
 
     /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
-    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(Arc<str>, ToolDecision)> {
+    pub(crate) async fn gate(
+        &self,
+        turn: &mut Turn,
+        call: &ToolCall,
+        position: usize,
+    ) -> Option<(Arc<str>, ToolDecision)> {
         let entry = self.nth(Hook::BeforeToolCall, position)?;
         let called = Called::new(&turn.run, entry, Hook::BeforeToolCall, Some(&call.id));
+        // The gate cannot write to the turn, but what it asks and says through the run stands under its name.
+        let before = std::mem::replace(&mut turn.run, called.run().clone());
         let decided = called.limited(entry.middleware.before_tool_call(turn, call)).await;
+        turn.run = before;
         let name = entry.name.clone();
         let decision = match decided {
             Ok(decision) => {

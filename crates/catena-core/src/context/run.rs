@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::event::{EventKind, EventSink};
 use crate::id::{CallId, RunId, ThreadId};
 use crate::live::Live;
-use crate::message::Message;
+use crate::message::{Message, ToolCall};
 use crate::middleware::Hook;
 use crate::principal::{Agents, Principal, Resources};
 use crate::record::{CallRecord, Counts, Entry, Thread};
@@ -53,6 +53,7 @@ pub(crate) struct RunShared {
 #[derive(Clone, Default)]
 struct Stamp {
     middleware: Option<Arc<str>>,
+    tool: Option<String>,
     hook: Option<Hook>,
     call: Option<CallId>,
     /// Under which the hook's changes of state can be taken back.
@@ -85,6 +86,7 @@ impl RunContext {
     pub(crate) fn stamped(&self, middleware: &Arc<str>, hook: Hook, call: Option<&CallId>) -> Self {
         let stamp = Stamp {
             middleware: Some(middleware.clone()),
+            tool: None,
             hook: Some(hook),
             call: call.cloned(),
             writer: self.shared.state.writer(),
@@ -95,9 +97,15 @@ impl RunContext {
         }
     }
 
-    pub(crate) fn for_call(&self, call: &CallId) -> Self {
+    /// For an observer, at an event of this handle's.
+    pub(crate) fn observed_by(&self, middleware: &Arc<str>) -> Self {
+        self.stamped(middleware, Hook::Observe, self.call())
+    }
+
+    pub(crate) fn for_call(&self, call: &ToolCall) -> Self {
         let stamp = Stamp {
-            call: Some(call.clone()),
+            call: Some(call.id.clone()),
+            tool: Some(call.name.clone()),
             ..Stamp::default()
         };
         Self {
@@ -159,6 +167,11 @@ impl RunContext {
     /// The middleware that holds this handle.
     pub fn middleware(&self) -> Option<&str> {
         self.stamp.middleware.as_deref()
+    }
+
+    /// Who speaks through this handle: a middleware, or a tool.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.middleware().or(self.stamp.tool.as_deref())
     }
 
     /// The hook that holds this handle.
@@ -271,7 +284,7 @@ impl RunContext {
     /// Emits an event of one's own.
     pub fn emit(&self, name: impl Into<String>, data: Value) {
         if self.shared.events.is_watched() {
-            let source = self.middleware().unwrap_or(self.agent()).to_owned();
+            let source = self.source().unwrap_or(self.agent()).to_owned();
             self.emit_kind(EventKind::Custom {
                 source,
                 name: name.into(),
@@ -283,7 +296,7 @@ impl RunContext {
     /// Tells whoever watches about something that does not end the run.
     pub fn warn(&self, message: impl Into<String>) {
         let message = message.into();
-        let source = self.middleware().unwrap_or("catena").to_owned();
+        let source = self.source().unwrap_or("catena").to_owned();
         tracing::warn!(run = %self.shared.id, source, message);
         self.emit_kind(EventKind::Warning { source, message });
     }

@@ -50,6 +50,21 @@ fn a_piece_without_index_belongs_to_the_call_that_started_last() {
     );
 }
 
+/// Some providers give every call of a name the same id; the loop renames the second one.
+#[test]
+fn a_used_id_with_a_name_at_another_index_starts_a_new_call() {
+    let got = calls([
+        piece(0, "A", "f", ""),
+        piece(0, "", "", r#"{"a":1}"#),
+        piece(1, "A", "f", ""),
+        piece(1, "", "", r#"{"a":2}"#),
+    ]);
+    assert_eq!(
+        got,
+        [("f".to_owned(), json!({"a": 1})), ("f".to_owned(), json!({"a": 2}))]
+    );
+}
+
 #[test]
 fn pieces_of_parallel_calls_may_interleave() {
     let got = calls([
