@@ -17,6 +17,7 @@ use crate::message::ToolCall;
 use crate::middleware::{AfterModel, Ending, Flow, Hook, OnFailure, ToolDecision};
 use crate::model::{ModelRequest, ModelResponse};
 use crate::record::OutcomeRecord;
+use crate::shared::Shared;
 use crate::tool::{Tool, ToolOutput};
 
 /// One call of one hook: its handle, its limits, and its line in the events.
@@ -60,7 +61,7 @@ impl<'a> Called<'a> {
     /// Takes back what a failed hook did to the state.
     fn settle<T>(&self, result: Result<T>) -> Result<T> {
         if result.is_err() {
-            self.run.shared.state.undo(self.run.take_undo());
+            self.run.undo_changes();
         }
         result
     }
@@ -73,10 +74,11 @@ impl<'a> Called<'a> {
     }
 
     pub(super) fn report(&self, decision: Decided, changed: impl FnOnce() -> Vec<String>, detail: Option<String>) {
+        let slots = self.run.keep_changes();
         let Some(started) = self.started else { return };
         let mut changed = changed();
-        let undo = self.run.take_undo();
-        let slots: BTreeSet<&str> = undo.keys().collect();
+        // A slot that was changed twice is one change.
+        let slots: BTreeSet<String> = slots.into_iter().collect();
         changed.extend(slots.into_iter().map(|key| format!("state:{key}")));
         self.run.emit_kind(EventKind::Middleware {
             name: self.entry.name.clone(),
@@ -157,9 +159,9 @@ impl Chain {
         for entry in self.hook(Hook::BeforeModel) {
             let called = Called::new(&turn.run, entry, Hook::BeforeModel, None);
             let before = Kept::of(turn);
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let decided = called.limited(entry.middleware.before_model(turn)).await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             match decided {
                 Ok(Flow::Continue) => called.report(Decided::Continue, || before.changed(turn), None),
                 Ok(Flow::Stop(_)) if ended_by == Some(&*entry.name) => {
@@ -187,9 +189,9 @@ impl Chain {
         for entry in self.hook(Hook::AfterModel) {
             let called = Called::new(&turn.run, entry, Hook::AfterModel, None);
             let (before, answer) = (Kept::of(turn), response.clone());
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let decided = called.limited(entry.middleware.after_model(turn, response)).await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             let changed = || {
                 let edited = !answer.message.is_same(&response.message);
                 before
@@ -253,19 +255,16 @@ impl Chain {
         for entry in self.hook(Hook::AfterToolCall) {
             let called = Called::new(&turn.run, entry, Hook::AfterToolCall, Some(&call.id));
             let (before, kept) = (Kept::of(turn), output.clone());
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let done = called
                 .limited(entry.middleware.after_tool_call(turn, call, output))
                 .await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             match done {
                 Ok(()) => {
-                    let edited = !output.parts.is_same(&kept.parts) || *output != kept;
-                    called.report(
-                        Decided::Continue,
-                        || edited.then(|| "result".to_owned()).into_iter().collect(),
-                        None,
-                    );
+                    let edited = || !output.parts.is_same(&kept.parts) || *output != kept;
+                    let changed = || edited().then(|| "result".to_owned()).into_iter().collect();
+                    called.report(Decided::Continue, changed, None);
                 }
                 Err(error) => {
                     before.restore(turn);
@@ -313,9 +312,9 @@ impl Planned {
     pub(super) async fn before_agent(&self, intake: &mut Intake) -> Result<Stopped> {
         let called = Called::new(&intake.run, self, Hook::BeforeAgent, None);
         let before = intake.clone();
-        intake.run = called.run().clone();
+        let outer = std::mem::replace(&mut intake.run, called.run().clone());
         let decided = called.limited(self.middleware.before_agent(intake)).await;
-        intake.run = before.run.clone();
+        intake.run = outer;
         match decided {
             Ok(flow) => {
                 let changed = || {
@@ -351,27 +350,27 @@ impl Planned {
 ///
 /// It shares the lists with the turn, so an edit makes a new list: that is how a change is noticed.
 struct Kept {
-    run: RunContext,
-    request: ModelRequest,
+    request: Shared<ModelRequest>,
     staged: usize,
 }
 
 impl Kept {
     fn of(turn: &Turn) -> Self {
         Self {
-            run: turn.run.clone(),
             request: turn.request.clone(),
             staged: turn.staged.len(),
         }
     }
 
     fn restore(self, turn: &mut Turn) {
-        turn.run = self.run;
         turn.request = self.request;
         turn.staged.truncate(self.staged);
     }
 
     fn changed(&self, turn: &Turn) -> Vec<String> {
+        if self.request.is_same(&turn.request) && self.staged == turn.staged.len() {
+            return Vec::new();
+        }
         let (old, new) = (&self.request, &turn.request);
         let differences = [
             ("messages", !Arc::ptr_eq(&old.messages, &new.messages)),

@@ -15,7 +15,7 @@ use crate::message::{Message, ToolCall};
 use crate::middleware::Hook;
 use crate::principal::{Agents, Principal, Resources};
 use crate::record::{CallRecord, Counts, Entry, Thread};
-use crate::state::{Slot, SlotValue, StateStore, Undo};
+use crate::state::{Slot, SlotValue, StateStore, Writer};
 
 /// A cheap handle on a run, the same in every hook, tool and observer.
 ///
@@ -23,7 +23,7 @@ use crate::state::{Slot, SlotValue, StateStore, Undo};
 #[derive(Clone)]
 pub struct RunContext {
     pub(crate) shared: Arc<RunShared>,
-    pub(crate) stamp: Arc<Stamp>,
+    stamp: Stamp,
 }
 
 /// What all handles on one run share.
@@ -50,13 +50,14 @@ pub(crate) struct RunShared {
 }
 
 /// Who holds the handle.
-#[derive(Default)]
-pub(crate) struct Stamp {
-    pub(crate) middleware: Option<Arc<str>>,
-    pub(crate) tool: Option<String>,
-    pub(crate) hook: Option<Hook>,
-    pub(crate) call: Option<CallId>,
-    pub(crate) undo: Mutex<Undo>,
+#[derive(Clone, Default)]
+struct Stamp {
+    middleware: Option<Arc<str>>,
+    tool: Option<String>,
+    hook: Option<Hook>,
+    call: Option<CallId>,
+    /// Under which the hook's changes of state can be taken back.
+    writer: Writer,
 }
 
 impl RunShared {
@@ -78,7 +79,7 @@ impl RunContext {
     pub(crate) fn new(shared: Arc<RunShared>) -> Self {
         Self {
             shared,
-            stamp: Arc::default(),
+            stamp: Stamp::default(),
         }
     }
 
@@ -88,11 +89,11 @@ impl RunContext {
             tool: None,
             hook: Some(hook),
             call: call.cloned(),
-            undo: Mutex::default(),
+            writer: self.shared.state.writer(),
         };
         Self {
             shared: self.shared.clone(),
-            stamp: Arc::new(stamp),
+            stamp,
         }
     }
 
@@ -109,7 +110,7 @@ impl RunContext {
         };
         Self {
             shared: self.shared.clone(),
-            stamp: Arc::new(stamp),
+            stamp,
         }
     }
 
@@ -235,7 +236,7 @@ impl RunContext {
     /// # Errors
     /// [`Error::State`] if what is stored is of another shape, or the new value cannot be written as JSON.
     pub fn update<T: SlotValue, R>(&self, slot: &Slot<T>, change: impl FnOnce(&mut T) -> R) -> Result<R> {
-        let result = self.shared.state.update(slot, &self.stamp.undo, change)?;
+        let result = self.shared.state.update(slot, self.stamp.writer, change)?;
         if self.shared.events.is_watched() {
             self.emit_kind(EventKind::StateChanged {
                 key: slot.key().to_owned(),
@@ -323,8 +324,14 @@ impl RunContext {
         self.shared.cancel.is_cancelled()
     }
 
-    pub(crate) fn take_undo(&self) -> Undo {
-        std::mem::take(&mut *self.stamp.undo.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What the hook that holds this handle did to the state stays. Yields the slots' keys.
+    pub(crate) fn keep_changes(&self) -> Vec<String> {
+        self.shared.state.keep(self.stamp.writer)
+    }
+
+    /// Takes back what the hook that holds this handle did to the state. Returns whether it did anything.
+    pub(crate) fn undo_changes(&self) -> bool {
+        self.shared.state.undo(self.stamp.writer)
     }
 }
 

@@ -75,7 +75,7 @@ impl Runner {
     }
 
     async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<(ModelResponse, bool, crate::chain::Stopped)> {
-        let request = turn.request.clone();
+        let request = turn.request.clone().into_inner();
         let mut response = structured::ask(&self.agent.chain, &self.run, call, request).await?;
         self.name_and_number(&mut response.message);
         let (again, stopped) = self.agent.chain.after_model(turn, &mut response).await?;
