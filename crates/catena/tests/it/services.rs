@@ -510,3 +510,36 @@ async fn the_callers_values_reach_hooks_and_tools() {
     agent.run("without").await.unwrap();
     assert_eq!(log.take(), ["hook None"]);
 }
+
+/// CORE-STATE-02: what a hook changed before a cancellation cut it off is taken back; what was done before it stays.
+#[tokio::test]
+async fn a_hook_that_is_cut_off_leaves_no_state() {
+    struct Slow(Log);
+    #[middleware]
+    impl Middleware for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+        async fn before_agent(&self, intake: &mut Intake) -> Result<Flow> {
+            intake.run().update(&LIST, |list| list.push("whole".into()))?;
+            Ok(Flow::Continue)
+        }
+        async fn before_model(&self, turn: &mut Turn) -> Result<Flow> {
+            turn.run().update(&VISITS, |visits| *visits += 1)?;
+            turn.run().update(&LIST, |list| list.push("half".into()))?;
+            self.0.add("inside");
+            std::future::pending().await
+        }
+    }
+    let log = Log::default();
+    let agent = Agent::builder(scripted([])).with(Slow(log.clone())).build().unwrap();
+    let handle = agent.start(Input::new("go").thread("t"));
+    while log.lines().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    handle.cancel();
+    handle.outcome().await.unwrap();
+    let thread = agent.thread(&"t".into()).await.unwrap();
+    let slots: Vec<_> = thread.slots().map(|(key, _, value)| (key, (*value).clone())).collect();
+    assert_eq!(slots, [("greeter.list".to_owned(), json!(["whole"]))]);
+}
