@@ -1,4 +1,6 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod crash;
 mod loop_basics;
+mod support;
