@@ -97,9 +97,10 @@ pub(crate) trait Watch: Send + Sync + 'static {
         Ok(())
     }
 
-    /// After it; the thread has `length` entries now.
-    async fn after(&self, append: usize, entries: &[Arc<Entry>], length: u64) {
-        let _ = (append, entries, length);
+    /// After it. An error is an acknowledgement that got lost.
+    async fn after(&self, append: usize, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
+        let _ = (append, entries);
+        Ok(())
     }
 }
 
@@ -145,8 +146,7 @@ impl<W: Watch> Checkpointer for Watched<W> {
         let number = self.appends.fetch_add(1, Ordering::SeqCst) + 1;
         self.watch.before(number, entries).await?;
         let length = self.inner.append(lease, entries).await?;
-        self.watch.after(number, entries, length).await;
-        Ok(length)
+        self.watch.after(number, entries).await.map(|()| length)
     }
 
     async fn load(&self, thread: &ThreadId, from: u64) -> Result<Vec<Arc<Entry>>, StoreError> {

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use catena::checkpoint::{Checkpointer, MemoryCheckpointer};
+use catena::checkpoint::{Checkpointer, MemoryCheckpointer, StoreError};
 use catena::prelude::*;
 use catena::record::{CallStatus, Entry};
 use catena::testing::{Reply, say};
 use catena::tool::json_tool;
 use serde_json::json;
-use tokio::sync::{Barrier, Semaphore};
+use tokio::sync::{Barrier, Notify};
 
 use crate::support::{ByTurn, Watch, Watched, spec, sqlite, valid_thread};
 
@@ -21,25 +21,18 @@ const TOOLS: usize = 8;
 #[derive(Default)]
 struct AfterTheLast {
     results: AtomicUsize,
-    reached: Arc<OnceAfterAll>,
-}
-
-struct OnceAfterAll(Semaphore);
-
-impl Default for OnceAfterAll {
-    fn default() -> Self {
-        Self(Semaphore::new(0))
-    }
+    reached: Arc<Notify>,
 }
 
 #[async_trait]
 impl Watch for AfterTheLast {
-    async fn after(&self, _: usize, entries: &[Arc<Entry>], _: u64) {
+    async fn after(&self, _: usize, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
         let results = entries.iter().filter(|entry| matches!(***entry, Entry::CallEnded { .. })).count();
         if self.results.fetch_add(results, Ordering::SeqCst) + results == TOOLS {
-            self.reached.0.add_permits(1);
+            self.reached.notify_one();
             std::future::pending::<()>().await;
         }
+        Ok(())
     }
 }
 
@@ -77,7 +70,7 @@ fn results_of_parallel_tools_are_all_there_after_a_crash() {
         dying.block_on(async {
             let agent = agent(Watched::new(sqlite(dir.path()).await, watch), &executed);
             agent.start(Input::new("go").thread("t")).detach();
-            drop(reached.0.acquire().await);
+            reached.notified().await;
         });
         dying.shutdown_timeout(Duration::from_secs(60));
 

@@ -103,10 +103,11 @@ impl Watch for AtAppends {
         Ok(())
     }
 
-    async fn after(&self, append: usize, entries: &[Arc<Entry>], _: u64) {
+    async fn after(&self, append: usize, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
         let lines: String = entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect();
         self.place.open("acknowledged").write_all(lines.as_bytes()).unwrap();
         self.points.pass(&format!("after append {append}"));
+        Ok(())
     }
 }
 
