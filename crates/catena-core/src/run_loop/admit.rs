@@ -21,7 +21,6 @@ impl Runner {
             let (by, ending) = stopped.ok_or(Error::Cancelled)?;
             return self.end(&by, ending, Vec::new()).await;
         }
-        self.input = None;
         let input = (*intake.input).clone();
         let mut entries = vec![
             Entry::RunStarted(start),

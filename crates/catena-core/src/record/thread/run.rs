@@ -233,7 +233,7 @@ impl RunRecord {
                 totals.usage += *usage;
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
-            Entry::RunEnded { outcome, .. } => self.ended = Some(outcome.clone()),
+            Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
             _ => {}
         }
     }
