@@ -4,4 +4,5 @@
 mod crash;
 mod journal;
 mod loop_basics;
+mod pauses;
 mod support;

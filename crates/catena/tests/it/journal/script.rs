@@ -1,5 +1,6 @@
 //! Random scripts, and the world in which they are played.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -225,6 +226,8 @@ pub(super) struct World {
     disturber: Disturber,
     store: Arc<dyn Checkpointer>,
     executed: Arc<Mutex<Vec<(String, usize)>>>,
+    /// The calls whose tools did something.
+    worked: Arc<Mutex<HashSet<String>>>,
     /// Whether each step has an agent of its own, as after a restart.
     restarts: bool,
 }
@@ -240,6 +243,7 @@ impl World {
             store: Arc::new(Watched::new(MemoryCheckpointer::new(), disturber.clone())),
             disturber,
             executed: Arc::default(),
+            worked: Arc::default(),
             restarts: false,
         }
     }
@@ -332,15 +336,17 @@ impl World {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
         let spec = ToolSpec::new(name, "Does what its name says.", schema);
         let spec = if name == "lane" { spec.lane("one") } else { spec };
-        let executed = self.executed.clone();
+        let (executed, worked) = (self.executed.clone(), self.worked.clone());
         json_tool(spec, move |input: Value, context: ToolContext| {
-            let executed = executed.clone();
+            let (executed, worked) = (executed.clone(), worked.clone());
             async move {
                 let n = number(&input);
                 context.run().update(&COUNT, |count| *count += 1).unwrap();
                 if name == "asks" && context.answer().is_none() {
                     return Ok(ToolOutcome::Interrupt(InterruptRequest::question("well?")));
                 }
+                // None of these tools may be repeated.
+                assert!(worked.lock().unwrap().insert(context.call().to_string()), "{name} {n} runs again");
                 for _ in 0..n % 3 {
                     tokio::task::yield_now().await;
                 }
