@@ -52,7 +52,8 @@ proptest! {
     #![proptest_config(config(300))]
 
     /// However a run goes (gates, limits, failures, panics, questions, cancellations, errors of the store), its thread ends with every call
-    /// answered once, right behind its message, and no result without a call; and the record read back from the store is the live one.
+    /// answered once, right behind its message, and no result without a call; no tool works twice; and the record read back from the
+    /// store is the live one.
     #[test]
     fn however_a_run_goes_its_thread_is_valid_and_its_replay_is_the_live_record(
         script in scripts(),
@@ -67,6 +68,7 @@ async fn valid_and_same(script: Script, gates: Vec<script::Table>, disturbance: 
     let live = Live::default();
     let world = World::new(script, gates, disturbance);
     world.play(|builder| builder.with(live.clone())).await;
+    assert_eq!(world.repeated(), [""; 0]);
     let stored = world.stored().await;
     let replayed = replayed_from_text(&stored);
     assert_valid_for_every_provider(&replayed.view());

@@ -1,6 +1,7 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cancel;
 mod crash;
 mod journal;
 mod loop_basics;
