@@ -43,7 +43,10 @@ async fn cancelled(agent: &Agent, ends: &Ends, handle: RunHandle) -> Vec<String>
 async fn goes_on(agent: &Agent, model: &ScriptedModel) {
     model.push(say("here I am"));
     let next = agent.run(Input::new("still there?").thread("t")).await.unwrap();
-    assert_eq!((next.outcome.clone(), next.text().as_str()), (Outcome::Done, "here I am"));
+    assert_eq!(
+        (next.outcome.clone(), next.text().as_str()),
+        (Outcome::Done, "here I am")
+    );
     valid_thread(agent.store(), "t").await;
 }
 
@@ -68,7 +71,13 @@ async fn the_last_event_tells_that_the_run_was_cancelled() {
         last = Some(event.kind);
     }
     assert!(
-        matches!(last, Some(EventKind::RunEnded { outcome: Some(OutcomeRecord::Cancelled), .. })),
+        matches!(
+            last,
+            Some(EventKind::RunEnded {
+                outcome: Some(OutcomeRecord::Cancelled),
+                ..
+            })
+        ),
         "{last:?}"
     );
 }
@@ -86,7 +95,9 @@ async fn in_a_tool_finished_results_are_kept_and_the_others_say_what_is_known() 
         parallel_tools: 1,
         ..Limits::default()
     };
-    let (agent, ends) = agent(model.clone(), |builder| builder.tool(quick).tool(hold.tool("slow")).limits(limits));
+    let (agent, ends) = agent(model.clone(), |builder| {
+        builder.tool(quick).tool(hold.tool("slow")).limits(limits)
+    });
     let handle = agent.start(Input::new("go").thread("t"));
     hold.reached().await;
     let view = cancelled(&agent, &ends, handle).await;
@@ -116,7 +127,9 @@ async fn while_it_waits_for_its_thread_a_run_leaves_no_trace() {
 #[tokio::test]
 async fn dropping_the_future_of_a_run_cancels_it() {
     let hold = Hold::new();
-    let (agent, ends) = agent(scripted([call("slow", json!({}))]), |builder| builder.tool(hold.tool("slow")));
+    let (agent, ends) = agent(scripted([call("slow", json!({}))]), |builder| {
+        builder.tool(hold.tool("slow"))
+    });
     tokio::select! {
         _ = agent.run(Input::new("go").thread("t")) => panic!("the tool is held"),
         () = hold.reached() => {}
@@ -188,5 +201,9 @@ async fn a_cancellation_during_after_agent_runs_nothing_twice() {
     handle.cancel();
     assert_eq!(handle.outcome().await.unwrap().outcome, Outcome::Done);
     assert_eq!(start.elapsed(), AFTER_CANCEL);
-    assert!(matches!(ends.seen()[..], [OutcomeRecord::Done { .. }]), "{:?}", ends.seen());
+    assert!(
+        matches!(ends.seen()[..], [OutcomeRecord::Done { .. }]),
+        "{:?}",
+        ends.seen()
+    );
 }

@@ -22,7 +22,10 @@ const AT_ONCE: usize = 3;
 /// while tools work, while the model is asked, between runs. Every point is tried, and after most of them a second one.
 #[test]
 fn a_process_killed_at_any_point_loses_nothing_and_does_nothing_twice() {
-    #[expect(clippy::disallowed_methods, reason = "the parent tells its child by the environment what to be")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the parent tells its child by the environment what to be"
+    )]
     if let Ok(victim) = std::env::var(VICTIM) {
         let (point, dir) = victim.split_once(' ').unwrap();
         return run(&Place::new(dir.as_ref()), Arc::new(Points::new(point.parse().unwrap())));
@@ -51,7 +54,10 @@ fn undisturbed() -> usize {
 }
 
 fn run(place: &Place, points: Arc<Points>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(serve(place, points));
 }
 
@@ -64,7 +70,11 @@ fn killed_at(point: usize) {
     let killed: Vec<Killed> = std::iter::once(first).chain(second).collect();
     run(&place, Arc::new(Points::new(0)));
     let told: Vec<_> = killed.iter().map(|killed| killed.at.as_str()).collect();
-    verdict::check(&place, &killed, &format!("point {point}: killed {}", told.join(", then ")));
+    verdict::check(
+        &place,
+        &killed,
+        &format!("point {point}: killed {}", told.join(", then ")),
+    );
 }
 
 /// Starts a process, waits until it is at the point, and kills it. `None` if it came to its end before.
@@ -76,11 +86,16 @@ fn kill(place: &Place, point: usize) -> Option<Killed> {
         .spawn()
         .unwrap();
     let lines = BufReader::new(victim.stdout.take().unwrap()).lines();
-    let at = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("now ").map(str::to_owned));
+    let at = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("now ").map(str::to_owned));
     if at.is_some() {
         victim.kill().unwrap();
     }
     let status = victim.wait().unwrap();
-    assert!(at.is_some() || status.success(), "the process at point {point} failed: {status}");
+    assert!(
+        at.is_some() || status.success(),
+        "the process at point {point} failed: {status}"
+    );
     at.map(|at| Killed::now(place, at))
 }

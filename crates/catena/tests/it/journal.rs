@@ -28,7 +28,12 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(work)
 }
 
 /// Remembers the record as the process saw it when a run ended or paused.
@@ -93,7 +98,11 @@ fn assert_every_result_has_its_call(thread: &Thread) {
         assert!(thread.has_call(&result.call), "{} has no call", result.call);
     }
     for call in thread.messages().iter().flat_map(|m| m.calls()) {
-        let results = thread.messages().iter().filter_map(|m| m.as_tool()).filter(|result| result.call == call.id);
+        let results = thread
+            .messages()
+            .iter()
+            .filter_map(|m| m.as_tool())
+            .filter(|result| result.call == call.id);
         assert_eq!(results.count(), 1, "results of {}", call.id);
     }
 }

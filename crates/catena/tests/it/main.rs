@@ -4,6 +4,7 @@
 mod cancel;
 mod crash;
 mod journal;
+mod lease;
 mod loop_basics;
 mod pauses;
 mod support;

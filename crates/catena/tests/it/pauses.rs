@@ -15,7 +15,7 @@ use catena::testing::{Reply, say};
 use catena::tool::{FnTool, json_tool};
 use serde_json::json;
 
-use crate::support::{ByTurn, Ends, counting, spec};
+use crate::support::{Ends, by_turn, counting, spec};
 
 /// An agent whose model first makes these calls (tool, `x`; the id is `x`), and then says "done".
 ///
@@ -35,10 +35,12 @@ impl Desk {
     fn new<const N: usize>(calls: [(&'static str, &'static str); N]) -> Self {
         let (models, ends) = (Arc::new(AtomicUsize::new(0)), Ends::default());
         let asked_model = models.clone();
-        let model = ByTurn::new(move |turn| {
+        let model = by_turn(move |turn| {
             asked_model.fetch_add(1, Ordering::SeqCst);
             match turn {
-                0 => calls.iter().fold(Reply::nothing(), |reply, (tool, x)| reply.and_call_id(*x, *tool, json!({"x": x}))),
+                0 => calls.iter().fold(Reply::nothing(), |reply, (tool, x)| {
+                    reply.and_call_id(*x, *tool, json!({"x": x}))
+                }),
                 _ => say("done"),
             }
         });
@@ -82,7 +84,9 @@ impl Desk {
     }
 
     async fn answer(&self, pause: &Pause, decision: Decision) -> Result<catena::RunResult> {
-        self.agent.run(Resume::thread("t").answer(pause.id.clone(), decision)).await
+        self.agent
+            .run(Resume::thread("t").answer(pause.id.clone(), decision))
+            .await
     }
 
     /// Answers wrongly: the error is typed, and nothing else happens.
@@ -105,7 +109,10 @@ impl Desk {
     async fn results(&self) -> Vec<(String, String)> {
         let thread = crate::support::valid_thread(&self.store, "t").await;
         let results = thread.view();
-        results.iter().filter_map(|m| Some((m.as_tool()?.call.to_string(), m.text()))).collect()
+        results
+            .iter()
+            .filter_map(|m| Some((m.as_tool()?.call.to_string(), m.text())))
+            .collect()
     }
 }
 
@@ -156,17 +163,28 @@ async fn a_run_that_pauses_begins_and_ends_once() {
         Ok(Flow::Continue)
     });
     let ends = Ends::default();
-    let model = ByTurn::new(|turn| match turn {
+    let model = by_turn(|turn| match turn {
         0 => Reply::nothing().and_call_id("q", "ask", json!({})),
         1 => Reply::nothing().and_call_id("r", "ask", json!({})),
         _ => say("done"),
     });
-    let agent = Agent::builder(model).tool(asker().0).with(before).with(ends.clone()).build().unwrap();
+    let agent = Agent::builder(model)
+        .tool(asker().0)
+        .with(before)
+        .with(ends.clone())
+        .build()
+        .unwrap();
     let mut result = agent.run(Input::new("go").thread("t")).await.unwrap();
     for _ in 0..2 {
-        assert_eq!((result.pauses().len(), ends.seen().len(), begun.load(Ordering::SeqCst)), (1, 0, 1));
+        assert_eq!(
+            (result.pauses().len(), ends.seen().len(), begun.load(Ordering::SeqCst)),
+            (1, 0, 1)
+        );
         let id = result.pauses()[0].id.clone();
-        result = agent.run(Resume::thread("t").answer(id, respond("blue"))).await.unwrap();
+        result = agent
+            .run(Resume::thread("t").answer(id, respond("blue")))
+            .await
+            .unwrap();
     }
     assert_eq!(result.outcome, Outcome::Done);
     assert_eq!((ends.seen().len(), begun.load(Ordering::SeqCst)), (1, 1));

@@ -39,7 +39,9 @@ pub(crate) fn invalid_for_some_provider(messages: &[Arc<Message>]) -> Vec<String
             }
             continue;
         }
-        let unanswered = open.drain(..).map(|call| format!("`{}` has no result before the next message", call.id));
+        let unanswered = open
+            .drain(..)
+            .map(|call| format!("`{}` has no result before the next message", call.id));
         problems.extend(unanswered);
         open.extend(message.calls());
     }
@@ -162,24 +164,28 @@ impl<W: Watch> Checkpointer for Watched<W> {
     }
 }
 
-/// A model whose answer depends on how many answers the conversation has, so that it goes on after a restart. It refuses to be asked
-/// about a conversation that some provider would not accept.
-pub(crate) struct ByTurn<F> {
-    pub(crate) script: F,
+/// A model that answers by what it is asked, so that it goes on after a restart. It panics if it is asked about a conversation that some
+/// provider would not accept.
+pub(crate) struct Answering<F> {
+    answer: F,
     profile: ModelProfile,
 }
 
-impl<F: Fn(usize) -> Reply + Send + Sync + 'static> ByTurn<F> {
-    pub(crate) fn new(script: F) -> Self {
-        let profile = ModelProfile::default();
-        Self { script, profile }
-    }
+/// See [`Answering`].
+pub(crate) fn answering<F: Fn(&ModelRequest) -> Reply + Send + Sync + 'static>(answer: F) -> Answering<F> {
+    let profile = ModelProfile::default();
+    Answering { answer, profile }
+}
+
+/// A model whose answer depends on how many answers the conversation has.
+pub(crate) fn by_turn(script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> impl Model {
+    answering(move |request| script(request.messages.iter().filter(|m| m.role() == Role::Assistant).count()))
 }
 
 #[async_trait]
-impl<F: Fn(usize) -> Reply + Send + Sync + 'static> Model for ByTurn<F> {
+impl<F: Fn(&ModelRequest) -> Reply + Send + Sync + 'static> Model for Answering<F> {
     fn name(&self) -> &str {
-        "scripted:by-turn"
+        "scripted:answering"
     }
 
     fn profile(&self) -> &ModelProfile {
@@ -188,8 +194,9 @@ impl<F: Fn(usize) -> Reply + Send + Sync + 'static> Model for ByTurn<F> {
 
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         assert_valid_for_every_provider(&request.messages);
-        let turn = request.messages.iter().filter(|m| m.role() == Role::Assistant).count();
-        ScriptedModel::new(self.name(), [(self.script)(turn)]).stream(request).await
+        ScriptedModel::new(self.name(), [(self.answer)(request)])
+            .stream(request)
+            .await
     }
 }
 

@@ -30,7 +30,10 @@ async fn a_childs_run_is_cancelled_with_its_parents() {
             let child = child.clone();
             async move {
                 let input = Input::new("do it").thread("child-thread").child_of(context.run());
-                let result = child.run(input).await.map_err(|error| ToolError::new(error.to_string()))?;
+                let result = child
+                    .run(input)
+                    .await
+                    .map_err(|error| ToolError::new(error.to_string()))?;
                 Ok::<_, ToolError>(result.text())
             }
         })
@@ -52,7 +55,10 @@ async fn a_childs_run_is_cancelled_with_its_parents() {
 #[tokio::test]
 async fn a_child_that_is_cancelled_does_not_cancel_its_parent() {
     let hold = Hold::new();
-    let child = Agent::builder(scripted([call("slow", json!({}))])).tool(hold.tool("slow")).build().unwrap();
+    let child = Agent::builder(scripted([call("slow", json!({}))]))
+        .tool(hold.tool("slow"))
+        .build()
+        .unwrap();
     let delegate = {
         let child = child.clone();
         json_tool(spec("delegate"), move |_, context: ToolContext| {

@@ -88,7 +88,10 @@ async fn an_append_that_is_still_on_its_way_is_not_overlooked() {
         tokio::task::yield_now().await;
     }
     hold.release();
-    assert_eq!(cancelled(&agent, &ends, handle).await, ["go", "", "not run: the run was cancelled"]);
+    assert_eq!(
+        cancelled(&agent, &ends, handle).await,
+        ["go", "", "not run: the run was cancelled"]
+    );
     // The next answer is let through.
     hold.release();
     goes_on(&agent, &model).await;

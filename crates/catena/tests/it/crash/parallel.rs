@@ -13,7 +13,7 @@ use catena::tool::json_tool;
 use serde_json::json;
 use tokio::sync::{Barrier, Notify};
 
-use crate::support::{ByTurn, Watch, Watched, spec, sqlite, valid_thread};
+use crate::support::{Watch, Watched, by_turn, spec, sqlite, valid_thread};
 
 const TOOLS: usize = 8;
 
@@ -27,7 +27,10 @@ struct AfterTheLast {
 #[async_trait]
 impl Watch for AfterTheLast {
     async fn after(&self, _: usize, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
-        let results = entries.iter().filter(|entry| matches!(***entry, Entry::CallEnded { .. })).count();
+        let results = entries
+            .iter()
+            .filter(|entry| matches!(***entry, Entry::CallEnded { .. }))
+            .count();
         if self.results.fetch_add(results, Ordering::SeqCst) + results == TOOLS {
             self.reached.notify_one();
             std::future::pending::<()>().await;
@@ -37,8 +40,10 @@ impl Watch for AfterTheLast {
 }
 
 fn agent(store: impl Checkpointer, executed: &Arc<AtomicUsize>) -> Agent {
-    let model = ByTurn::new(|turn| match turn {
-        0 => (0..TOOLS).fold(Reply::nothing(), |reply, n| reply.and_call_id(format!("c{n}"), "work", json!({"n": n}))),
+    let model = by_turn(|turn| match turn {
+        0 => (0..TOOLS).fold(Reply::nothing(), |reply, n| {
+            reply.and_call_id(format!("c{n}"), "work", json!({"n": n}))
+        }),
         _ => say("all done"),
     });
     let (executed, barrier) = (executed.clone(), Arc::new(Barrier::new(TOOLS)));
@@ -54,7 +59,11 @@ fn agent(store: impl Checkpointer, executed: &Arc<AtomicUsize>) -> Agent {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// FC-163: the results of eight tools that finish at the same moment are all there after a crash, 100 times of 100, and none runs again.
@@ -77,13 +86,24 @@ fn results_of_parallel_tools_are_all_there_after_a_crash() {
         runtime().block_on(async {
             let agent = agent(sqlite(dir.path()).await, &executed);
             let done = agent.run(Resume::thread("t")).await.unwrap();
-            assert_eq!((done.outcome.clone(), done.executed("work")), (Outcome::Done, 8), "round {round}");
+            assert_eq!(
+                (done.outcome.clone(), done.executed("work")),
+                (Outcome::Done, 8),
+                "round {round}"
+            );
             let thread = valid_thread(agent.store(), "t").await;
             for n in 0..TOOLS {
                 let result = thread.result(&format!("c{n}").into()).unwrap();
                 assert_eq!(result.text(), format!("result {n}"), "round {round}");
             }
-            assert!(thread.run().unwrap().calls().iter().all(|call| call.status == CallStatus::Ok));
+            assert!(
+                thread
+                    .run()
+                    .unwrap()
+                    .calls()
+                    .iter()
+                    .all(|call| call.status == CallStatus::Ok)
+            );
         });
         assert_eq!(executed.load(Ordering::SeqCst), TOOLS, "round {round}");
     }
@@ -100,11 +120,18 @@ async fn a_tools_question_is_durable_before_its_siblings_are_done() {
             Some(_) => ToolOutput::text("answered").into(),
         }
     });
-    let model = ByTurn::new(|turn| match turn {
-        0 => Reply::nothing().and_call_id("q", "ask", json!({})).and_call_id("s", "slow", json!({})),
+    let model = by_turn(|turn| match turn {
+        0 => Reply::nothing()
+            .and_call_id("q", "ask", json!({}))
+            .and_call_id("s", "slow", json!({})),
         _ => say("done"),
     });
-    let agent = Agent::builder(model).tool(ask).tool(sibling.tool("slow")).store(store.clone()).build().unwrap();
+    let agent = Agent::builder(model)
+        .tool(ask)
+        .tool(sibling.tool("slow"))
+        .store(store.clone())
+        .build()
+        .unwrap();
     let _run = agent.start(Input::new("go").thread("t"));
     sibling.reached().await;
     // The question is recorded while the sibling works; nothing but the loop has to take its turn.

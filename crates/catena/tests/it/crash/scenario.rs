@@ -17,7 +17,7 @@ use catena::testing::{Reply, say};
 use catena::tool::{FnTool, json_tool};
 use serde_json::{Value, json};
 
-use crate::support::{ByTurn, Watch, Watched, spec, sqlite};
+use crate::support::{Watch, Watched, by_turn, spec, sqlite};
 
 /// How often the model was about to be asked, by the record.
 pub(super) const VISITS: Slot<u32> = Slot::thread("test.visits");
@@ -46,7 +46,10 @@ impl Place {
 
     /// Entries by position.
     pub(super) fn acknowledged(&self) -> Vec<Entry> {
-        self.lines("acknowledged").iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.lines("acknowledged")
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     fn lines(&self, file: &str) -> Vec<String> {
@@ -55,7 +58,11 @@ impl Place {
     }
 
     fn open(&self, file: &str) -> File {
-        OpenOptions::new().create(true).append(true).open(self.0.join(file)).unwrap()
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.0.join(file))
+            .unwrap()
     }
 
     fn did(&self, deed: &str) {
@@ -104,7 +111,10 @@ impl Watch for AtAppends {
     }
 
     async fn after(&self, append: usize, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
-        let lines: String = entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect();
+        let lines: String = entries
+            .iter()
+            .map(|entry| serde_json::to_string(entry).unwrap() + "\n")
+            .collect();
         self.place.open("acknowledged").write_all(lines.as_bytes()).unwrap();
         self.points.pass(&format!("after append {append}"));
         Ok(())
@@ -139,7 +149,9 @@ async fn next(agent: &Agent) -> Option<Invocation> {
         let resume = Resume::thread(THREAD);
         // One at a time, the first one first.
         let answered = run.pauses().next().map(|pause| (pause.id.clone(), decision(pause)));
-        let resume = answered.into_iter().fold(resume, |resume, (id, decision)| resume.answer(id, decision));
+        let resume = answered
+            .into_iter()
+            .fold(resume, |resume, (id, decision)| resume.answer(id, decision));
         return Some(resume.into());
     }
     let said = |text: &&str| thread.messages().iter().any(|message| message.text() == **text);
@@ -171,14 +183,14 @@ fn script(turn: usize) -> Reply {
         3 => &[("send", "i"), ("send", "j"), ("send", "k")],
         _ => return say(format!("answer {turn}")),
     };
-    calls
-        .iter()
-        .fold(Reply::nothing(), |reply, (tool, x)| reply.and_call_id(*x, *tool, json!({"x": x})))
+    calls.iter().fold(Reply::nothing(), |reply, (tool, x)| {
+        reply.and_call_id(*x, *tool, json!({"x": x}))
+    })
 }
 
 fn agent(place: &Place, points: &Arc<Points>) -> catena::AgentBuilder {
     let (p, k) = (place.clone(), points.clone());
-    let model = ByTurn::new(move |turn| {
+    let model = by_turn(move |turn| {
         p.did(&format!("model {turn}"));
         k.pass("the model is asked");
         script(turn)
@@ -264,7 +276,8 @@ impl Middleware for Witness {
     async fn after_agent(&self, run: &RunContext, _: &OutcomeRecord) -> Result<()> {
         let messages = run.messages();
         let input = messages.iter().rev().find(|m| m.role() == catena::message::Role::User);
-        self.place.did(&format!("end {}", input.map(|m| m.text()).unwrap_or_default()));
+        self.place
+            .did(&format!("end {}", input.map(|m| m.text()).unwrap_or_default()));
         Ok(())
     }
 }

@@ -26,12 +26,19 @@ pub(super) struct Killed {
 impl Killed {
     pub(super) fn now(place: &Place, at: String) -> Self {
         let (deeds, acknowledged) = (place.deeds().len(), place.acknowledged().len());
-        Self { at, deeds, acknowledged }
+        Self {
+            at,
+            deeds,
+            acknowledged,
+        }
     }
 }
 
 pub(super) fn check(place: &Place, killed: &[Killed], what: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let stored = runtime.block_on(async { sqlite(place.dir()).await.load(&THREAD.into(), 0).await.unwrap() });
     let thread = Thread::replay(THREAD.into(), &stored);
     let case = Case {
@@ -68,7 +75,10 @@ impl Case<'_> {
             Entry::CallEnded { message, status, .. } => message.as_tool().map(|result| (result.call.clone(), *status)),
             _ => None,
         });
-        let statuses: Vec<_> = ended.filter(|(id, _)| id.as_str() == call).map(|(_, status)| status).collect();
+        let statuses: Vec<_> = ended
+            .filter(|(id, _)| id.as_str() == call)
+            .map(|(_, status)| status)
+            .collect();
         assert_eq!(statuses.len(), 1, "{}: results of {call}", self.what);
         statuses[0]
     }
@@ -78,9 +88,19 @@ impl Case<'_> {
         let mut stored = self.stored.iter().map(|entry| serde_json::to_value(entry).unwrap());
         for entry in &self.acknowledged {
             let entry = serde_json::to_value(entry).unwrap();
-            assert!(stored.any(|kept| kept == entry), "{}: lost or out of order: {entry}", self.what);
+            assert!(
+                stored.any(|kept| kept == entry),
+                "{}: lost or out of order: {entry}",
+                self.what
+            );
         }
-        assert_eq!(self.acknowledged.len(), self.stored.len(), "{}: {} kill(s)", self.what, killed.len());
+        assert_eq!(
+            self.acknowledged.len(),
+            self.stored.len(),
+            "{}: {} kill(s)",
+            self.what,
+            killed.len()
+        );
     }
 
     fn the_conversation_is_whole(&self) {
@@ -91,17 +111,37 @@ impl Case<'_> {
         assert_eq!(texts(said(Role::User)), INPUTS, "{what}");
         assert_eq!(said(Role::Assistant).count(), TURNS, "{what}");
         let run = self.thread.run().unwrap();
-        assert!(matches!(run.outcome(), Some(OutcomeRecord::Done { .. })), "{what}: {:?}", run.outcome());
-        let visits = self.thread.slots().find(|(key, ..)| key == VISITS.key()).map(|(.., value)| value);
-        assert_eq!(visits.as_deref(), Some(&json!(TURNS)), "{what}: a slot is durable with its step");
+        assert!(
+            matches!(run.outcome(), Some(OutcomeRecord::Done { .. })),
+            "{what}: {:?}",
+            run.outcome()
+        );
+        let visits = self
+            .thread
+            .slots()
+            .find(|(key, ..)| key == VISITS.key())
+            .map(|(.., value)| value);
+        assert_eq!(
+            visits.as_deref(),
+            Some(&json!(TURNS)),
+            "{what}: a slot is durable with its step"
+        );
         assert_eq!(self.thread.totals().turns as usize, TURNS, "{what}");
     }
 
     fn nothing_is_done_twice(&self) {
         for x in ONCE {
-            assert!(self.count(&format!("work {x}")) <= 1, "{}: {x} was done twice", self.what);
+            assert!(
+                self.count(&format!("work {x}")) <= 1,
+                "{}: {x} was done twice",
+                self.what
+            );
         }
-        assert!(self.count("asked f") <= 1, "{}: f was started twice without an answer", self.what);
+        assert!(
+            self.count("asked f") <= 1,
+            "{}: f was started twice without an answer",
+            self.what
+        );
         assert_eq!(self.count("work j"), 0, "{}: j was rejected", self.what);
         assert_eq!(self.count("work k"), 0, "{}: k was edited", self.what);
         let mut asked: HashMap<&str, usize> = HashMap::new();
@@ -113,12 +153,24 @@ impl Case<'_> {
             let by_tool = ["f", "g"].contains(&pause.call.as_str());
             assert_eq!(pause.asked_by == Asker::Tool, by_tool, "{}", self.what);
         }
-        assert!(asked.values().all(|times| *times == 1), "{}: a person was asked twice: {asked:?}", self.what);
-        assert!(["d", "g", "i", "j", "k"].iter().all(|call| asked.contains_key(call)), "{}: {asked:?}", self.what);
+        assert!(
+            asked.values().all(|times| *times == 1),
+            "{}: a person was asked twice: {asked:?}",
+            self.what
+        );
+        assert!(
+            ["d", "g", "i", "j", "k"].iter().all(|call| asked.contains_key(call)),
+            "{}: {asked:?}",
+            self.what
+        );
     }
 
     fn results_tell_what_happened(&self, killed: &[Killed]) {
-        for (call, work) in ONCE.iter().filter(|x| **x != "k2").map(|x| (*x, if *x == "k" { "k2" } else { *x })) {
+        for (call, work) in ONCE
+            .iter()
+            .filter(|x| **x != "k2")
+            .map(|x| (*x, if *x == "k" { "k2" } else { *x }))
+        {
             match self.status(call) {
                 CallStatus::Ok => assert_eq!(self.count(&format!("work {work}")), 1, "{}: {call}", self.what),
                 CallStatus::Unknown => assert!(
@@ -138,7 +190,9 @@ impl Case<'_> {
 
     fn was_under_way(&self, killed: &Killed, call: &str) -> bool {
         let known = &self.acknowledged[..killed.acknowledged];
-        let started = known.iter().any(|e| matches!(e, Entry::CallStarted { call: id } if id.as_str() == call));
+        let started = known
+            .iter()
+            .any(|e| matches!(e, Entry::CallStarted { call: id } if id.as_str() == call));
         started && !ended(known).contains(call)
     }
 
@@ -179,7 +233,10 @@ impl Case<'_> {
             Entry::Paused { pauses } => pauses.iter().find(|pause| pause.id == *id),
             _ => None,
         });
-        pauses.into_iter().find(|pause| pause.asked_by == Asker::Tool).map(|pause| pause.call.to_string())
+        pauses
+            .into_iter()
+            .find(|pause| pause.asked_by == Asker::Tool)
+            .map(|pause| pause.call.to_string())
     }
 }
 

@@ -43,7 +43,11 @@ fn without_conflicts(gates: Vec<Table>) -> Vec<Table> {
     for column in 0..COLUMNS {
         if gates.iter().any(|table| matches!(table[column], Does::Abort(_))) {
             let blocks = |does: &&mut Does| matches!(does, Does::Block | Does::Fail | Does::Panic);
-            gates.iter_mut().map(|table| &mut table[column]).filter(blocks).for_each(|does| *does = Does::Allow);
+            gates
+                .iter_mut()
+                .map(|table| &mut table[column])
+                .filter(blocks)
+                .for_each(|does| *does = Does::Allow);
         }
     }
     gates

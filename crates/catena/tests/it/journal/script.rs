@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{ByTurn, Watch, Watched};
+use crate::support::{Watch, Watched, by_turn};
 
 pub(super) const THREAD: &str = "t";
 /// A gate's decision is chosen by the remainder of the input.
@@ -93,7 +93,12 @@ pub(super) fn scripts() -> impl Strategy<Value = Script> {
 }
 
 pub(super) fn gate_tables() -> impl Strategy<Value = Vec<Table>> {
-    let last = prop_oneof![Just(Last::Silent), Just(Last::Says), Just(Last::Model), Just(Last::Fails)];
+    let last = prop_oneof![
+        Just(Last::Silent),
+        Just(Last::Says),
+        Just(Last::Model),
+        Just(Last::Fails)
+    ];
     let does = prop_oneof![
         6 => Just(Does::Allow),
         2 => Just(Does::Block),
@@ -273,7 +278,11 @@ impl World {
     pub(super) fn repeated(&self) -> Vec<String> {
         let mut worked = self.worked.lock().unwrap().clone();
         worked.sort();
-        worked.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone()).collect()
+        worked
+            .windows(2)
+            .filter(|pair| pair[0] == pair[1])
+            .map(|pair| pair[0].clone())
+            .collect()
     }
 
     /// Plays the script to its end: pauses are answered, errors of the store are followed by a resume.
@@ -291,7 +300,10 @@ impl World {
                 Ok(result) => match result.outcome {
                     Outcome::Interrupted(pauses) if new_input.swap(false, Ordering::Relaxed) => {
                         assert!(!pauses.is_empty());
-                        Input::new("never mind").thread(THREAD).on_interrupt(OnInterrupt::Cancel).into()
+                        Input::new("never mind")
+                            .thread(THREAD)
+                            .on_interrupt(OnInterrupt::Cancel)
+                            .into()
                     }
                     Outcome::Interrupted(pauses) => self.answer(&pauses).into(),
                     _ => return,
@@ -310,27 +322,40 @@ impl World {
     }
 
     fn answer(&self, pauses: &[Pause]) -> Resume {
-        let answered = pauses.iter().take(if self.script.all_at_once { pauses.len() } else { 1 });
-        answered.fold(Resume::thread(THREAD), |resume, pause| resume.answer(pause.id.clone(), decision(pause)))
+        let answered = pauses
+            .iter()
+            .take(if self.script.all_at_once { pauses.len() } else { 1 });
+        answered.fold(Resume::thread(THREAD), |resume, pause| {
+            resume.answer(pause.id.clone(), decision(pause))
+        })
     }
 
     fn agent(&self, add: &impl Fn(AgentBuilder) -> AgentBuilder) -> Agent {
         let (script, disturbance) = (self.script.clone(), self.disturber.disturbance);
-        let model = ByTurn::new(move |turn| match disturbance {
+        let model = by_turn(move |turn| match disturbance {
             Disturbance::ModelFails(at) if at == turn => Reply::error(500, "out of order"),
             _ => reply(&script, turn),
         });
         let limits = Limits {
             max_turns: self.script.max_turns,
-            on_max_turns: if self.script.fails_at_max { OnMaxTurns::Error } else { OnMaxTurns::Answer },
+            on_max_turns: if self.script.fails_at_max {
+                OnMaxTurns::Error
+            } else {
+                OnMaxTurns::Answer
+            },
             parallel_tools: self.script.parallel,
             ..Limits::default()
         };
-        let gates = self.gates.iter().zip(&self.priorities).enumerate().map(|(n, (table, priority))| TableGate {
-            name: format!("gate-{n}"),
-            priority: *priority,
-            table: *table,
-        });
+        let gates = self
+            .gates
+            .iter()
+            .zip(&self.priorities)
+            .enumerate()
+            .map(|(n, (table, priority))| TableGate {
+                name: format!("gate-{n}"),
+                priority: *priority,
+                table: *table,
+            });
         let builder = ["ok", "lane", "fails", "panics", "asks", "misfit"]
             .into_iter()
             .fold(Agent::builder(model), |builder, name| builder.tool(self.tool(name)));
@@ -370,7 +395,11 @@ fn reply(script: &Script, turn: usize) -> Reply {
     let calls = script.turns.get(turn).map(Vec::as_slice).unwrap_or_default();
     let call = |reply: Reply, (tool, n): &(usize, u8)| {
         let name = TOOLS[*tool];
-        let input = if name == "misfit" { json!({"n": "many"}) } else { json!({"n": n}) };
+        let input = if name == "misfit" {
+            json!({"n": "many"})
+        } else {
+            json!({"n": n})
+        };
         reply.and_call(name, input)
     };
     calls.iter().fold(say(format!("answer {turn}")), call)

@@ -34,22 +34,34 @@ impl Middleware for Writer {
             for _ in 0..*turns {
                 tokio::task::yield_now().await;
             }
-            intake.prompt.push(self.name.as_str(), *stability, Trusted(format!("{} says {text}", self.name)));
+            intake.prompt.push(
+                self.name.as_str(),
+                *stability,
+                Trusted(format!("{} says {text}", self.name)),
+            );
         }
         Ok(Flow::Continue)
     }
 }
 
 fn writers() -> impl Strategy<Value = Vec<Writer>> {
-    let stability = prop::sample::select(vec![Stability::Static, Stability::PerThread, Stability::PerRun, Stability::PerTurn]);
+    let stability = prop::sample::select(vec![
+        Stability::Static,
+        Stability::PerThread,
+        Stability::PerRun,
+        Stability::PerTurn,
+    ]);
     let sections = prop::collection::vec((stability, any::<u8>(), 0..4u8), 0..4);
     prop::collection::vec((0..6u16, prop::bool::weighted(0.8), sections), 0..7).prop_map(|writers| {
-        let named = writers.into_iter().enumerate().map(|(n, (priority, parallel, sections))| Writer {
-            name: format!("w{n}"),
-            priority: 100 + priority,
-            parallel,
-            sections,
-        });
+        let named = writers
+            .into_iter()
+            .enumerate()
+            .map(|(n, (priority, parallel, sections))| Writer {
+                name: format!("w{n}"),
+                priority: 100 + priority,
+                parallel,
+                sections,
+            });
         named.collect()
     })
 }
@@ -57,7 +69,11 @@ fn writers() -> impl Strategy<Value = Vec<Writer>> {
 async fn prompt(writers: impl IntoIterator<Item = Writer>) -> String {
     let model = scripted([say("done")]);
     let builder = Agent::builder(model.clone()).prompt("You are here.");
-    let agent = writers.into_iter().fold(builder, |builder, writer| builder.with(writer)).build().unwrap();
+    let agent = writers
+        .into_iter()
+        .fold(builder, |builder, writer| builder.with(writer))
+        .build()
+        .unwrap();
     agent.run("go").await.unwrap();
     model.requests()[0].prompt.render()
 }

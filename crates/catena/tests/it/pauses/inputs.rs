@@ -14,7 +14,10 @@ async fn an_input_for_a_paused_thread_is_rejected_and_the_pause_stays() {
     let error = desk.agent.run(Input::new("hello?").thread("t")).await.unwrap_err();
     assert!(matches!(error, Error::Interrupted { open: 2, .. }), "{error}");
     assert_eq!((error.kind(), desk.counts()), ("interrupted", [0, 0, 0, 0, 1]));
-    assert!(error.to_string().contains("on_interrupt"), "it says what to do: {error}");
+    assert!(
+        error.to_string().contains("on_interrupt"),
+        "it says what to do: {error}"
+    );
     assert_eq!(desk.agent.run(Resume::thread("t")).await.unwrap().pauses(), pauses);
     let done = desk.agent.run(Resume::thread("t").approve_all()).await.unwrap();
     assert_eq!((done.outcome, desk.ends.seen().len()), (Outcome::Done, 1));
@@ -28,13 +31,25 @@ async fn an_input_that_cancels_the_pause_answers_the_open_calls_and_goes_on() {
     let done = desk.agent.run(input).await.unwrap();
     assert_eq!((done.outcome.clone(), desk.counts()), (Outcome::Done, [0, 0, 0, 0, 2]));
     let ends = desk.ends.seen();
-    assert!(matches!(&ends[0], OutcomeRecord::Stopped { reason, .. } if reason.kind == "superseded"), "{ends:?}");
-    assert!(matches!(ends[1], OutcomeRecord::Done { .. }), "both runs ended, each once");
+    assert!(
+        matches!(&ends[0], OutcomeRecord::Stopped { reason, .. } if reason.kind == "superseded"),
+        "{ends:?}"
+    );
+    assert!(
+        matches!(ends[1], OutcomeRecord::Done { .. }),
+        "both runs ended, each once"
+    );
     assert_eq!(ends.len(), 2);
     let view = valid_thread(&desk.store, "t").await.view();
     let not_run = "not run: a new message came before the answer";
-    assert_eq!(texts(view.iter()), ["go", "", not_run, not_run, not_run, "never mind", "done"]);
-    let late = desk.agent.run(Resume::thread("t").answer(pauses[1].id.clone(), Decision::Approve)).await;
+    assert_eq!(
+        texts(view.iter()),
+        ["go", "", not_run, not_run, not_run, "never mind", "done"]
+    );
+    let late = desk
+        .agent
+        .run(Resume::thread("t").answer(pauses[1].id.clone(), Decision::Approve))
+        .await;
     assert!(matches!(late, Err(Error::NotInterrupted(_))), "{late:?}");
 }
 
@@ -45,8 +60,17 @@ async fn a_paused_run_can_be_cancelled() {
     assert_eq!(desk.ends.seen(), [OutcomeRecord::Cancelled]);
     let thread = valid_thread(&desk.store, "t").await;
     assert_eq!(thread.run().unwrap().outcome(), Some(&OutcomeRecord::Cancelled));
-    assert!(!desk.agent.cancel(&"t".into()).await.unwrap(), "there is nothing left to cancel");
-    assert_eq!(desk.agent.run(Input::new("next").thread("t")).await.unwrap().outcome, Outcome::Done);
+    assert!(
+        !desk.agent.cancel(&"t".into()).await.unwrap(),
+        "there is nothing left to cancel"
+    );
+    assert_eq!(
+        desk.agent.run(Input::new("next").thread("t")).await.unwrap().outcome,
+        Outcome::Done
+    );
     assert_eq!(desk.counts(), [0, 0, 0, 0, 2]);
-    assert!(matches!(desk.agent.cancel(&"none".into()).await, Err(Error::NoThread(_))));
+    assert!(matches!(
+        desk.agent.cancel(&"none".into()).await,
+        Err(Error::NoThread(_))
+    ));
 }
