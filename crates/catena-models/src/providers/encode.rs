@@ -54,7 +54,7 @@ impl Encoder<'_> {
         Ok(out)
     }
 
-    /// FC-142: most providers refuse a request that ends with the model's own words, and the rest continue them.
+    /// Most providers refuse a request that ends with the model's own words, and the rest continue them.
     fn check_end(&self, request: &ModelRequest) -> Result<(), ModelError> {
         let last = request
             .messages

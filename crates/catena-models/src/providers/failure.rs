@@ -87,6 +87,14 @@ fn transport(error: &http_client::Error) -> ModelError {
 
 /// An answer that is an error, as HTTP status or as an event in a stream.
 fn answered(response: &ProviderResponseError) -> ModelError {
+    if let Some(status) = response.status.filter(|status| status.is_redirection()) {
+        let text = "the server sends requests elsewhere; check `base_url`";
+        let error = ModelError::new(ModelErrorKind::InvalidRequest, text);
+        return ModelError {
+            status: Some(status.as_u16()),
+            ..error
+        };
+    }
     let body = serde_json::from_str::<Value>(&response.body).unwrap_or(Value::Null);
     // OpenAI's Responses puts the error into the response that failed.
     let places = [&body["error"], &body["response"]["error"]];

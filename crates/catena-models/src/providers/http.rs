@@ -91,8 +91,8 @@ impl HttpClientExt for Http {
         U: From<Bytes> + WasmCompatSend + 'static,
     {
         self.add_headers(req.headers_mut());
-        let (sent, limit) = (self.client.send(req), self.limits.first_byte());
-        async move { error::in_time(limit, sent).await }
+        let (sent, limits) = (self.client.send(req), self.limits);
+        async move { error::in_time(limits, sent).await }
     }
 
     fn send_multipart<U>(
@@ -103,8 +103,8 @@ impl HttpClientExt for Http {
         U: From<Bytes> + WasmCompatSend + 'static,
     {
         self.add_headers(req.headers_mut());
-        let (sent, limit) = (self.client.send_multipart(req), self.limits.first_byte());
-        async move { error::in_time(limit, sent).await }
+        let (sent, limits) = (self.client.send_multipart(req), self.limits);
+        async move { error::in_time(limits, sent).await }
     }
 
     async fn send_streaming<T>(&self, mut req: Request<T>) -> Result<StreamingResponse>
@@ -113,7 +113,7 @@ impl HttpClientExt for Http {
     {
         self.add_headers(req.headers_mut());
         let events = req.headers().get(ACCEPT) == Some(&EVENT_STREAM);
-        let response = error::in_time(self.limits.first_byte(), self.client.send_streaming(req)).await?;
+        let response = error::in_time(self.limits, self.client.send_streaming(req)).await?;
         let (mut parts, body) = response.into_parts();
         let body = body::timed(body, self.limits.idle());
         if !events || !parts.status.is_success() {

@@ -158,3 +158,11 @@ async fn a_turn_paused_in_the_providers_own_tools_is_not_a_plain_end() {
         StopReason::Other
     );
 }
+
+#[tokio::test]
+async fn a_listed_model_has_a_price() {
+    let priced = message("anthropic:claude-haiku-4-5", "anthropic_thinking.sse")
+        .await
+        .usage;
+    assert!(priced.micro_usd > 0, "{priced:?}");
+}

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// An answer.
 pub(crate) struct Reply {
@@ -97,7 +97,7 @@ impl Seen {
 pub(crate) struct Mock {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
-    task: JoinHandle<()>,
+    _tasks: JoinSet<()>,
 }
 
 impl Mock {
@@ -108,12 +108,18 @@ impl Mock {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
         let log = seen.clone();
-        let task = tokio::spawn(async move {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, replies.clone(), log.clone()));
+                connections.spawn(serve(stream, replies.clone(), log.clone()));
             }
         });
-        Self { address, seen, task }
+        Self {
+            address,
+            seen,
+            _tasks: tasks,
+        }
     }
 
     /// Where it is reached.
@@ -126,12 +132,6 @@ impl Mock {
         let seen = self.seen.lock().unwrap();
         assert_eq!(seen.len(), 1, "requests");
         seen[0].clone()
-    }
-}
-
-impl Drop for Mock {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

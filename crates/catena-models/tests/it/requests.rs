@@ -164,10 +164,10 @@ async fn the_words_beside_a_call_stay() {
 async fn a_call_without_text_is_kept_in_every_format() {
     let chat = sent("deepseek:m", silent_call()).await.body;
     assert_eq!(chat["messages"][1]["tool_calls"][0]["id"], "c1");
-    // FC-137: and the empty result is an empty text, not null.
+    // FC-137: and the empty result is a neutral text, not null.
     assert_eq!(
         (&chat["messages"][2]["role"], &chat["messages"][2]["content"]),
-        (&json!("tool"), &json!(""))
+        (&json!("tool"), &json!("(no tool output)"))
     );
     let anthropic = sent("anthropic:m", silent_call()).await.body;
     assert_eq!(
@@ -183,7 +183,7 @@ async fn a_call_without_text_is_kept_in_every_format() {
     assert_eq!(responses["input"][1]["call_id"], "c1");
     assert_eq!(
         (&responses["input"][2]["type"], &responses["input"][2]["output"]),
-        (&json!("function_call_output"), &json!(""))
+        (&json!("function_call_output"), &json!("(no tool output)"))
     );
     let ollama = sent("ollama:m", silent_call()).await.body;
     assert_eq!(
@@ -229,7 +229,7 @@ async fn native_descriptors_go_to_the_provider_that_knows_them() {
     let descriptor = json!({"type": "bash_20250124", "name": "bash"});
     let with_tools = |request: &mut catena_core::model::ModelRequest| {
         let bash = ToolSpec::new("bash", "Runs a command.", Value::Null).native(descriptor.clone());
-        request.tools = vec![tool(weather()), tool(bash)];
+        *request.tools_mut() = vec![tool(weather()), tool(bash)];
     };
     let spec = ProviderSpec::new("anthropic:m").header("anthropic-beta", "context-management-2025-06-27");
     let seen = sent_with(spec, vec![Message::user("x")], with_tools).await;
@@ -245,7 +245,7 @@ async fn native_descriptors_go_to_the_provider_that_knows_them() {
 async fn the_choice_of_tools_is_sent_in_each_providers_words() {
     let choose = |choice: ToolChoice| {
         move |request: &mut catena_core::model::ModelRequest| {
-            request.tools = vec![tool(weather()), tool(ToolSpec::new("now", "Time.", Value::Null))];
+            *request.tools_mut() = vec![tool(weather()), tool(ToolSpec::new("now", "Time.", Value::Null))];
             request.tool_choice = choice;
         }
     };
@@ -302,7 +302,7 @@ async fn a_schema_is_sent_to_models_that_take_one() {
     };
     let ask_for = |request: &mut catena_core::model::ModelRequest| {
         request.output = Some(format());
-        request.tools = vec![tool(weather())];
+        *request.tools_mut() = vec![tool(weather())];
     };
     let body = sent_with(ProviderSpec::new("openai:m"), vec![Message::user("x")], ask_for)
         .await
@@ -368,4 +368,20 @@ async fn a_local_server_without_a_key_gets_no_authorization() {
     let model = catena_models::providers::connect(&spec, &|_| None).unwrap();
     assert_eq!(ask(&question(&model)).await.unwrap().text(), "hi");
     assert_eq!(mock.only().header("authorization"), None);
+}
+
+/// A last answer without tools is asked for with the calls so far as calls, not as words about calls.
+#[tokio::test]
+async fn a_request_without_tools_still_sends_calls_as_calls() {
+    let anthropic = sent("anthropic:m", failed_call()).await.body;
+    assert_eq!(
+        anthropic["tools"][0]["name"], "get_weather",
+        "Anthropic wants the tools of a history declared"
+    );
+    assert_eq!(anthropic["tool_choice"], json!({"type": "none"}));
+    for name in ["openai:m", "openai-responses:m", "gemini:m", "ollama:m"] {
+        let body = sent(name, failed_call()).await.body;
+        assert_eq!(body.get("tools"), None, "{name}");
+        assert!(!body.to_string().contains("called tool"), "{name}: {body}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use catena_core::message::Part;
 use catena_core::model::{ModelErrorKind, StopReason};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::mock::Reply;
 use crate::support::{answer, calls, fixture, message};
@@ -74,4 +74,18 @@ async fn a_response_without_its_completion_was_cut() {
         answer(MODEL, Reply::events(body)).await.unwrap_err().kind,
         ModelErrorKind::Truncated
     );
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_stream_keeps_its_proofs_too() {
+    let streamed = message(MODEL, "responses_reasoning.sse").await;
+    let body = String::from_utf8(fixture("responses_reasoning.sse")).unwrap();
+    let last = body
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .next_back()
+        .unwrap();
+    let whole = serde_json::from_str::<Value>(last).unwrap()["response"].to_string();
+    let message = answer(MODEL, Reply::new(200, "application/json", whole)).await.unwrap();
+    assert_eq!(message.parts, streamed.parts);
 }

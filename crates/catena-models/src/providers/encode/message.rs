@@ -83,9 +83,9 @@ impl Encoder<'_> {
         (!content.is_empty()).then(|| RigMessage::Assistant(RigAssistant::new(content).with_origin(origin)))
     }
 
-    /// FC-146: a thought goes back unchanged to the provider that wrote it, or not at all.
+    /// A thought goes back unchanged to the provider that wrote it, or not at all.
     fn thought(&self, thought: &Reasoning, own: bool, has_calls: bool) -> Option<AssistantContent> {
-        let theirs = own && thought.provider.as_deref().is_none_or(|by| by == self.profile.provider);
+        let theirs = own && thought.provider.as_deref() == Some(&*self.profile.provider);
         if !theirs {
             return None;
         }
@@ -170,7 +170,7 @@ fn user_part(part: &Part) -> Option<UserContent> {
 
 fn result(tool: &ToolMessage) -> Option<ToolResult> {
     let mut content: Vec<ToolResultContent> = tool.parts.iter().filter_map(result_part).collect();
-    // FC-137, as above.
+    // FC-137: not null either. rig writes `(no tool output)` here, since Anthropic refuses an empty text.
     if content.is_empty() {
         content.push(ToolResultContent::Text(Text::new("")));
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use rig_core::http_client::{self, Result};
 use rig_reqwest::reqwest;
 
+use crate::providers::TimeLimits;
+
 /// Why a request got no answer, or its answer no end.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::providers) enum TransportError {
@@ -34,9 +36,19 @@ impl From<TransportError> for http_client::Error {
 }
 
 /// Waits for the head of an answer.
-pub(super) async fn in_time<T>(limit: Duration, sent: impl Future<Output = Result<T>>) -> Result<T> {
+pub(super) async fn in_time<T>(limits: TimeLimits, sent: impl Future<Output = Result<T>>) -> Result<T> {
+    let limit = limits.first_byte();
     match tokio::time::timeout(limit, sent).await {
-        Ok(answer) => answer.map_err(|error| clean(error, TransportError::Unreachable)),
+        Ok(answer) => answer.map_err(|error| {
+            clean(error, |error| match error.is_timeout() {
+                // The client below has no other limit of its own.
+                true => TransportError::Timeout {
+                    what: "no connection could be opened",
+                    limit: limits.connect(),
+                },
+                false => TransportError::Unreachable(error),
+            })
+        }),
         Err(_) => Err(TransportError::Timeout {
             what: "the server did not answer",
             limit,
@@ -46,16 +58,14 @@ pub(super) async fn in_time<T>(limit: Duration, sent: impl Future<Output = Resul
 }
 
 /// An error of the client below, without the address it was talking to.
-pub(super) fn clean(error: http_client::Error, wrap: fn(reqwest::Error) -> TransportError) -> http_client::Error {
+pub(super) fn clean(
+    error: http_client::Error,
+    wrap: impl FnOnce(reqwest::Error) -> TransportError,
+) -> http_client::Error {
     let http_client::Error::Instance(inner) = error else {
         return error;
     };
     match inner.downcast::<reqwest::Error>() {
-        Ok(error) if error.is_timeout() => TransportError::Timeout {
-            what: "no connection could be opened",
-            limit: crate::providers::TimeLimits::CONNECT,
-        }
-        .into(),
         Ok(error) => wrap(error.without_url()).into(),
         Err(other) => http_client::Error::Instance(other),
     }

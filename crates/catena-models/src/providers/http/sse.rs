@@ -38,16 +38,21 @@ impl Tap {
         let Ok(mut event) = serde_json::from_str::<Value>(data) else {
             return;
         };
-        if event["type"] != "response.output_item.done" || event["item"]["type"] != "reasoning" {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A whole answer in one document.
+        if event["object"] == "response" {
+            let items = event["output"].as_array().into_iter().flatten().enumerate();
+            seen.extend(
+                items
+                    .filter(|(_, item)| item["type"] == "reasoning")
+                    .map(|(at, item)| (at, item.clone())),
+            );
             return;
         }
-        let Some(place) = event["output_index"].as_u64().and_then(|at| usize::try_from(at).ok()) else {
-            return;
-        };
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back((place, event["item"].take()));
+        if event["type"] == "response.output_item.done" && event["item"]["type"] == "reasoning" {
+            let place = event["output_index"].as_u64().and_then(|at| usize::try_from(at).ok());
+            seen.extend(place.map(|place| (place, event["item"].take())));
+        }
     }
 }
 

@@ -1,0 +1,1 @@
+//! A text, its lines and columns.
