@@ -40,7 +40,9 @@ pub(crate) fn parse(text: &str) -> Result<Answers> {
     let mut in_order = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let wrong = |what: String| CliError::Usage(format!("decision {} {what}", index + 1));
-        let Value::Object(mut map) = item else { return Err(wrong("is not a JSON object".into())) };
+        let Value::Object(mut map) = item else {
+            return Err(wrong("is not a JSON object".into()));
+        };
         let pause = match map.remove("pause") {
             None => None,
             Some(Value::String(pause)) => Some(pause),
@@ -48,12 +50,17 @@ pub(crate) fn parse(text: &str) -> Result<Answers> {
         };
         let decision = decision(map).map_err(wrong)?;
         match pause {
-            Some(pause) => named.push(Answer { pause: pause.into(), decision }),
+            Some(pause) => named.push(Answer {
+                pause: pause.into(),
+                decision,
+            }),
             None => in_order.push(decision),
         }
     }
     match (named.is_empty(), in_order.is_empty()) {
-        (false, false) => Err(CliError::Usage("either every decision names its `pause`, or none does".into())),
+        (false, false) => Err(CliError::Usage(
+            "either every decision names its `pause`, or none does".into(),
+        )),
         (false, true) => Ok(Answers::Named(named)),
         (true, _) => Ok(Answers::InOrder(in_order)),
     }
@@ -73,7 +80,8 @@ fn decision(mut map: Map<String, Value>) -> Result<Decision, String> {
         args: Value,
     }
     if let Some(edited) = map.remove("edited_action") {
-        let edited: Edited = serde_json::from_value(edited).map_err(|error| format!("has an `edited_action` that is none: {error}"))?;
+        let edited: Edited =
+            serde_json::from_value(edited).map_err(|error| format!("has an `edited_action` that is none: {error}"))?;
         map.insert("input".into(), edited.args);
         if let Some(name) = edited.name {
             map.insert("name".into(), name.into());
@@ -81,7 +89,9 @@ fn decision(mut map: Map<String, Value>) -> Result<Decision, String> {
     }
     let kind = map.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     if !["approve", "edit", "reject", "respond"].contains(&kind.as_str()) {
-        return Err(format!("has the type `{kind}`; it must be `approve`, `edit`, `reject` or `respond`"));
+        return Err(format!(
+            "has the type `{kind}`; it must be `approve`, `edit`, `reject` or `respond`"
+        ));
     }
     serde_json::from_value(Value::Object(map)).map_err(|error| format!("({kind}) cannot be read: {error}"))
 }
@@ -103,7 +113,10 @@ mod tests {
         let own = parse(r#"{"decisions": [{"type": "approve"}, {"type": "edit", "input": {"q": 1}}]}"#).unwrap();
         let theirs =
             parse(r#"{"decisions": [{"type": "approve"}, {"type": "edit", "edited_action": {"name": "search", "args": {"q": 1}}}]}"#).unwrap();
-        let edit = |name: Option<&str>| Decision::Edit { name: name.map(str::to_owned), input: json!({"q": 1}) };
+        let edit = |name: Option<&str>| Decision::Edit {
+            name: name.map(str::to_owned),
+            input: json!({"q": 1}),
+        };
         assert_eq!(own, Answers::InOrder(vec![Decision::Approve, edit(None)]));
         assert_eq!(theirs, Answers::InOrder(vec![Decision::Approve, edit(Some("search"))]));
     }
@@ -111,8 +124,16 @@ mod tests {
     #[test]
     fn answers_may_name_their_questions() {
         let answers = parse(r#"[{"pause": "p-1", "type": "reject", "message": "no"}]"#).unwrap();
-        let decision = Decision::Reject { message: Some("no".into()) };
-        assert_eq!(answers, Answers::Named(vec![Answer { pause: "p-1".into(), decision }]));
+        let decision = Decision::Reject {
+            message: Some("no".into()),
+        };
+        assert_eq!(
+            answers,
+            Answers::Named(vec![Answer {
+                pause: "p-1".into(),
+                decision
+            }])
+        );
     }
 
     #[test]

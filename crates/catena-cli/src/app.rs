@@ -34,7 +34,11 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => {
             // Help goes to standard output, which may be closed: no reason to complain.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() });
+            return ExitCode::from(if error.use_stderr() {
+                Exit::Usage.code()
+            } else {
+                Exit::Done.code()
+            });
         }
     };
     let environment = Environment::of_process();
@@ -42,7 +46,11 @@ pub(crate) fn main() -> ExitCode {
     let output = if cli.global.verbose > 0 { output.calm() } else { output };
     hide_panics();
     log(cli.global.verbose);
-    let app = App { global: cli.global, environment, output };
+    let app = App {
+        global: cli.global,
+        environment,
+        output,
+    };
     let ended = catch_unwind(AssertUnwindSafe(|| work(&app, cli.command)));
     let ended = ended.unwrap_or_else(|_| Err(CliError::Internal("catena failed unexpectedly".into())));
     ExitCode::from(match ended {
@@ -92,7 +100,13 @@ fn log(verbose: u8) {
         2 => "debug",
         _ => "trace",
     };
-    let crates = ["catena", "catena_core", "catena_config", "catena_models", "catena_store"];
+    let crates = [
+        "catena",
+        "catena_core",
+        "catena_config",
+        "catena_models",
+        "catena_store",
+    ];
     let directives: Vec<String> = crates.iter().map(|name| format!("{name}={level}")).collect();
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(directives.join(",")))

@@ -245,7 +245,12 @@ mod tests {
     fn every_option_says_what_it_does() {
         fn walk(command: &clap::Command) {
             for argument in command.get_arguments() {
-                assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
             }
             assert!(command.get_about().is_some(), "{}", command.get_name());
             command.get_subcommands().for_each(walk);

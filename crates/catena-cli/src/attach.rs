@@ -13,8 +13,12 @@ const TEXT_LIMIT: u64 = 4 * 1024 * 1024;
 const BINARY_LIMIT: u64 = 20 * 1024 * 1024;
 
 /// Images that providers read, by how their files begin.
-const IMAGES: [(&[u8], &str); 4] =
-    [(b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp")];
+const IMAGES: [(&[u8], &str); 4] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+];
 
 /// Reads a file as a part of a message. What it is follows from its contents, not from its name.
 ///
@@ -27,15 +31,22 @@ pub(crate) async fn attach(path: &Path) -> Result<Part> {
     }
     let too_large = |limit: u64| {
         let limit = limit / (1024 * 1024);
-        Err(CliError::Usage(format!("`{}` is larger than {limit} MB; attach a part of it", path.display())))
+        Err(CliError::Usage(format!(
+            "`{}` is larger than {limit} MB; attach a part of it",
+            path.display()
+        )))
     };
     if metadata.len() > BINARY_LIMIT {
         return too_large(BINARY_LIMIT);
     }
     let bytes = tokio::fs::read(path).await.map_err(CliError::file("read", path))?;
-    let name = path.file_name().map_or_else(|| "file".into(), |name| name.to_string_lossy().into_owned());
+    let name = path
+        .file_name()
+        .map_or_else(|| "file".into(), |name| name.to_string_lossy().into_owned());
     match part(name, bytes) {
-        Some(Part::File(File { data: Data::Text(text), .. })) if text.len() as u64 > TEXT_LIMIT => too_large(TEXT_LIMIT),
+        Some(Part::File(File {
+            data: Data::Text(text), ..
+        })) if text.len() as u64 > TEXT_LIMIT => too_large(TEXT_LIMIT),
         Some(part) => Ok(part),
         None => Err(CliError::Usage(format!(
             "`{}` is neither text in UTF-8, an image (PNG, JPEG, GIF, WebP) nor a PDF document",
@@ -56,14 +67,25 @@ pub(crate) fn message(text: &str, files: Vec<Part>) -> Message {
 fn part(name: String, bytes: Vec<u8>) -> Option<Part> {
     let base64 = |bytes: &[u8]| Data::Base64(base64::engine::general_purpose::STANDARD.encode(bytes));
     if let Some((_, media_type)) = IMAGES.iter().find(|(start, kind)| is_image(&bytes, start, kind)) {
-        return Some(Part::Image(Image { media_type: (*media_type).to_owned(), data: base64(&bytes) }));
+        return Some(Part::Image(Image {
+            media_type: (*media_type).to_owned(),
+            data: base64(&bytes),
+        }));
     }
     if bytes.starts_with(b"%PDF-") {
-        return Some(Part::File(File { name, media_type: "application/pdf".into(), data: base64(&bytes) }));
+        return Some(Part::File(File {
+            name,
+            media_type: "application/pdf".into(),
+            data: base64(&bytes),
+        }));
     }
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    Some(Part::File(File { name, media_type: "text/plain".into(), data: Data::Text(text) }))
+    Some(Part::File(File {
+        name,
+        media_type: "text/plain".into(),
+        data: Data::Text(text),
+    }))
 }
 
 fn is_image(bytes: &[u8], start: &[u8], kind: &str) -> bool {

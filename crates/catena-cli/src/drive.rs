@@ -91,7 +91,11 @@ pub(crate) async fn watch(mut handle: RunHandle, output: &Output, watch: Watch, 
     let usage = shown.finish();
     let result = handle.outcome().await;
     match unreadable {
-        None => Ok(Watched { result, usage, took: started.elapsed() }),
+        None => Ok(Watched {
+            result,
+            usage,
+            took: started.elapsed(),
+        }),
         Some(CliError::Closed) => Err(catena_core::Error::Cancelled.into()),
         Some(error) => Err(error),
     }
@@ -130,13 +134,19 @@ impl<'a> Shown<'a> {
             width: WIDTH,
             paint: output.paint,
         };
-        Self { output, watch, renderer: Renderer::new(view), waiting: Waiting::new(output) }
+        Self {
+            output,
+            watch,
+            renderer: Renderer::new(view),
+            waiting: Waiting::new(output),
+        }
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<()> {
         let pieces = self.renderer.show(event);
         if self.watch == Watch::Json {
-            let line = serde_json::to_string(event).map_err(|error| CliError::Internal(format!("an event cannot be written: {error}")))?;
+            let line = serde_json::to_string(event)
+                .map_err(|error| CliError::Internal(format!("an event cannot be written: {error}")))?;
             return self.output.line(&line);
         }
         pieces.into_iter().try_for_each(|piece| self.piece(piece))
@@ -190,7 +200,10 @@ pub(crate) fn conclude(output: &Output, watch: Watch, watched: Watched) -> Resul
     let result = watched.result?;
     // What was said before a pause or a cancellation is no answer.
     if watch == Watch::Whole && matches!(result.outcome, Outcome::Done | Outcome::Stopped { .. }) {
-        let text = result.structured.as_ref().map_or_else(|| result.text(), ToString::to_string);
+        let text = result
+            .structured
+            .as_ref()
+            .map_or_else(|| result.text(), ToString::to_string);
         if !text.is_empty() {
             output.line(clean(&text).trim_end_matches('\n'))?;
         }
@@ -218,7 +231,20 @@ pub(crate) fn cost(usage: Usage, took: Duration) -> String {
     if usage.is_empty() {
         return String::new();
     }
-    let cached = if usage.cached > 0 { format!(" ({} cached)", usage.cached) } else { String::new() };
-    let price = if usage.micro_usd > 0 { format!(" · ${:.4}", usage.micro_usd as f64 / 1e6) } else { String::new() };
-    format!("{} tokens in{cached} · {} out{price} · {}", usage.input, usage.output, compact::duration(took))
+    let cached = if usage.cached > 0 {
+        format!(" ({} cached)", usage.cached)
+    } else {
+        String::new()
+    };
+    let price = if usage.micro_usd > 0 {
+        format!(" · ${:.4}", usage.micro_usd as f64 / 1e6)
+    } else {
+        String::new()
+    };
+    format!(
+        "{} tokens in{cached} · {} out{price} · {}",
+        usage.input,
+        usage.output,
+        compact::duration(took)
+    )
 }

@@ -18,15 +18,21 @@ pub(crate) struct Environment {
 impl Environment {
     /// The environment of this process.
     pub(crate) fn of_process() -> Self {
-        Self { reader: catena_config::environment() }
+        Self {
+            reader: catena_config::environment(),
+        }
     }
 
     /// These variables and no others.
     #[cfg(test)]
     pub(crate) fn fixed(variables: &[(&str, &str)]) -> Self {
-        let owned: std::collections::BTreeMap<String, String> =
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { reader: std::sync::Arc::new(move |name| owned.get(name).cloned()) }
+        let owned: std::collections::BTreeMap<String, String> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Self {
+            reader: std::sync::Arc::new(move |name| owned.get(name).cloned()),
+        }
     }
 
     /// The reader, for those who look up on their own.
@@ -51,7 +57,8 @@ impl Environment {
 
     /// Whether a person asked for plain output.
     pub(crate) fn wants_plain(&self) -> bool {
-        self.text(NO_COLOR).is_some_and(|value| !value.is_empty()) || self.text(TERM).is_some_and(|value| value == "dumb")
+        self.text(NO_COLOR).is_some_and(|value| !value.is_empty())
+            || self.text(TERM).is_some_and(|value| value == "dumb")
     }
 }
 

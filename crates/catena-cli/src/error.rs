@@ -123,13 +123,22 @@ impl CliError {
             Self::Local(LocalError::NotProvisioned { .. }) => "`catena chat --local` provisions it",
             Self::Local(LocalError::Unresponsive { .. }) => "`catena local stop` ends it",
             Self::Core(Error::Interrupted { thread, .. }) => {
-                return Some(format!("`catena resume --thread {thread} --decisions FILE` answers it, `catena chat --thread {thread}` asks you"));
+                return Some(format!(
+                    "`catena resume --thread {thread} --decisions FILE` answers it, `catena chat --thread {thread}` asks you"
+                ));
             }
             Self::Core(Error::NoThread(_)) => "`catena threads list` shows the threads there are",
             Self::Core(Error::NotInterrupted(thread)) => {
-                return Some(format!("nothing is left to resume; `catena chat --thread {thread}` goes on with the conversation"));
+                return Some(format!(
+                    "nothing is left to resume; `catena chat --thread {thread}` goes on with the conversation"
+                ));
             }
-            Self::Core(error) => return error.as_model().and_then(|error| model_hint(error.kind)).map(str::to_owned),
+            Self::Core(error) => {
+                return error
+                    .as_model()
+                    .and_then(|error| model_hint(error.kind))
+                    .map(str::to_owned);
+            }
             Self::Internal(_) => "this is a bug in catena; please report it with what you did before",
             _ => return None,
         };
@@ -141,7 +150,9 @@ fn model_hint(kind: ModelErrorKind) -> Option<&'static str> {
     Some(match kind {
         ModelErrorKind::Auth => "check the key in the environment, and that it may use this model",
         ModelErrorKind::Network => "check the network and the model's `base_url`; nothing that was said is lost",
-        ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => "try again in a while; nothing that was said is lost",
+        ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
+            "try again in a while; nothing that was said is lost"
+        }
         ModelErrorKind::ContextOverflow => "start a new thread, or use a model with a larger context window",
         ModelErrorKind::Timeout | ModelErrorKind::Truncated => "try again; nothing that was said is lost",
         _ => return None,
@@ -156,14 +167,25 @@ mod tests {
     fn exit_codes_are_as_documented() {
         assert_eq!(CliError::Usage(String::new()).exit().code(), 2);
         assert_eq!(CliError::Core(catena_core::Error::Cancelled).exit().code(), 130);
-        let waiting = catena_core::Error::Interrupted { thread: "t".into(), open: 1 };
+        let waiting = catena_core::Error::Interrupted {
+            thread: "t".into(),
+            open: 1,
+        };
         assert_eq!(CliError::Core(waiting).exit().code(), 3);
         assert_eq!(CliError::Internal(String::new()).exit().code(), 1);
     }
 
     #[test]
     fn a_waiting_thread_is_answered_with_the_command_that_resumes_it() {
-        let waiting = catena_core::Error::Interrupted { thread: "t-1".into(), open: 1 };
-        assert!(CliError::Core(waiting).hint().unwrap_or_default().contains("catena resume --thread t-1"));
+        let waiting = catena_core::Error::Interrupted {
+            thread: "t-1".into(),
+            open: 1,
+        };
+        assert!(
+            CliError::Core(waiting)
+                .hint()
+                .unwrap_or_default()
+                .contains("catena resume --thread t-1")
+        );
     }
 }

@@ -45,7 +45,12 @@ impl Output {
 
     /// With notes among the answers, for a command whose whole purpose is to show something.
     pub(crate) fn as_one(self) -> Self {
-        Self { notes: Notes::ToStdout, paint: self.answer_paint, lively: self.lively && self.answers_on_terminal, ..self }
+        Self {
+            notes: Notes::ToStdout,
+            paint: self.answer_paint,
+            lively: self.lively && self.answers_on_terminal,
+            ..self
+        }
     }
 
     /// Without effects that overwrite lines.
@@ -107,7 +112,11 @@ pub(crate) struct Paint {
 
 impl Paint {
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.on && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// For what may be overlooked.

@@ -123,7 +123,10 @@ impl Renderer {
             EventKind::ModelStarted { attempt, model, .. } => {
                 self.spoken = false;
                 if *attempt > 1 {
-                    self.note(out, &self.view.paint.dim(&format!("  (attempt {attempt}, {})", clean(model))));
+                    self.note(
+                        out,
+                        &self.view.paint.dim(&format!("  (attempt {attempt}, {})", clean(model))),
+                    );
                 }
                 out.push(Piece::Busy("thinking".into()));
             }
@@ -136,12 +139,25 @@ impl Renderer {
             EventKind::ModelReset => self.reset(out),
             EventKind::Message { message } => self.message(message, out),
             EventKind::ToolStarted { call, tool, input } => self.started(call, tool, input, out),
-            EventKind::ToolProgress { call, message, fraction } => {
+            EventKind::ToolProgress {
+                call,
+                message,
+                fraction,
+            } => {
                 let name = self.calls.get(call).map_or("tool", |shown| &shown.call.name);
                 let percent = fraction.map(|f| format!(" {:.0} %", f * 100.0)).unwrap_or_default();
-                out.push(Piece::Busy(format!("{}:{percent} {}", clean(name), clean::one_line(message, self.view.width))));
+                out.push(Piece::Busy(format!(
+                    "{}:{percent} {}",
+                    clean(name),
+                    clean::one_line(message, self.view.width)
+                )));
             }
-            EventKind::ToolEnded { call, status, duration_us, .. } => {
+            EventKind::ToolEnded {
+                call,
+                status,
+                duration_us,
+                ..
+            } => {
                 self.ended.insert(call.clone(), (*status, *duration_us));
             }
             EventKind::Usage { usage, .. } => self.usage += *usage,
@@ -171,14 +187,21 @@ impl Renderer {
             out.extend(self.break_line());
         }
         let text = clean(text);
-        self.line = if text.ends_with('\n') { Line::Empty } else { Line::Thoughts };
+        self.line = if text.ends_with('\n') {
+            Line::Empty
+        } else {
+            Line::Thoughts
+        };
         out.push(Piece::Note(self.view.paint.dim(&text)));
     }
 
     fn reset(&mut self, out: &mut Vec<Piece>) {
         if std::mem::take(&mut self.spoken) {
             out.extend(self.break_line());
-            self.note(out, &self.view.paint.dim("  (not the answer after all; it starts over)"));
+            self.note(
+                out,
+                &self.view.paint.dim("  (not the answer after all; it starts over)"),
+            );
         }
     }
 
@@ -193,8 +216,19 @@ impl Renderer {
                 self.spoken = false;
                 let several = answer.calls().count() > 1;
                 for (index, call) in answer.calls().enumerate() {
-                    let label = if several { format!("[{}] ", index + 1) } else { String::new() };
-                    self.calls.insert(call.id.clone(), Shown { call: call.clone(), label, announced: false });
+                    let label = if several {
+                        format!("[{}] ", index + 1)
+                    } else {
+                        String::new()
+                    };
+                    self.calls.insert(
+                        call.id.clone(),
+                        Shown {
+                            call: call.clone(),
+                            label,
+                            announced: false,
+                        },
+                    );
                 }
             }
             Message::Tool(result) => self.finished(&result.call, message, out),
@@ -212,19 +246,30 @@ impl Renderer {
         tool.clone_into(&mut shown.call.name);
         shown.call.input.clone_from(input);
         self.announce(call, out);
-        let working: BTreeMap<_, _> =
-            self.calls.values().filter(|shown| shown.announced).map(|shown| (&shown.call.name, ())).collect();
+        let working: BTreeMap<_, _> = self
+            .calls
+            .values()
+            .filter(|shown| shown.announced)
+            .map(|shown| (&shown.call.name, ()))
+            .collect();
         let names: Vec<_> = working.keys().map(|name| clean(name).into_owned()).collect();
         out.push(Piece::Busy(format!("running {}", names.join(", "))));
     }
 
     fn announce(&mut self, call: &CallId, out: &mut Vec<Piece>) {
         let (paint, width) = (self.view.paint, self.view.width);
-        let Some(shown) = self.calls.get_mut(call).filter(|shown| !shown.announced) else { return };
+        let Some(shown) = self.calls.get_mut(call).filter(|shown| !shown.announced) else {
+            return;
+        };
         shown.announced = true;
         let name = clean(&shown.call.name);
         let room = width.saturating_sub(name.len() + shown.label.len() + 4);
-        let line = format!("● {}{} {}", shown.label, paint.cyan(&name), paint.dim(&compact::input(&shown.call.input, room)));
+        let line = format!(
+            "● {}{} {}",
+            shown.label,
+            paint.cyan(&name),
+            paint.dim(&compact::input(&shown.call.input, room))
+        );
         self.note(out, line.trim_end());
     }
 
@@ -234,7 +279,9 @@ impl Renderer {
         let shown = self.calls.remove(call);
         let label = shown.map(|shown| shown.label).unwrap_or_default();
         let (status, duration) = self.ended.remove(call).unwrap_or((CallStatus::NotRun, None));
-        let took = duration.map(|took| format!(" {}", compact::duration(took))).unwrap_or_default();
+        let took = duration
+            .map(|took| format!(" {}", compact::duration(took)))
+            .unwrap_or_default();
         let word = format!("{}{took}", compact::status(status));
         let painted = match status {
             CallStatus::Ok | CallStatus::Responded => paint.green(&word),
@@ -242,7 +289,10 @@ impl Renderer {
             _ => paint.yellow(&word),
         };
         let room = self.view.width.saturating_sub(label.len() + word.chars().count() + 6);
-        self.note(out, &format!("  └ {label}{painted} {}", paint.dim(&compact::result(message, room))));
+        self.note(
+            out,
+            &format!("  └ {label}{painted} {}", paint.dim(&compact::result(message, room))),
+        );
     }
 
     /// A line of its own.

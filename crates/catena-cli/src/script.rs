@@ -104,8 +104,11 @@ impl Script {
     /// # Errors
     /// If it cannot be read or is no script.
     pub(crate) async fn load(path: &Path) -> Result<Self> {
-        let text = tokio::fs::read_to_string(path).await.map_err(CliError::file("read", path))?;
-        serde_json::from_str(&text).map_err(|error| CliError::Usage(format!("the script `{}` cannot be read: {error}", path.display())))
+        let text = tokio::fs::read_to_string(path)
+            .await
+            .map_err(CliError::file("read", path))?;
+        serde_json::from_str(&text)
+            .map_err(|error| CliError::Usage(format!("the script `{}` cannot be read: {error}", path.display())))
     }
 
     /// The model that says it.
@@ -115,7 +118,10 @@ impl Script {
 
     /// Puts the tools and their gates into an agent.
     pub(crate) fn equip(&self, builder: AgentBuilder) -> AgentBuilder {
-        let builder = self.tools.iter().fold(builder, |builder, tool| builder.tool(tool::tool(tool)));
+        let builder = self
+            .tools
+            .iter()
+            .fold(builder, |builder, tool| builder.tool(tool::tool(tool)));
         let builder = builder.with(tool::gate(&self.tools));
         match self.max_turns {
             Some(turns) => builder.max_turns(turns),
@@ -138,12 +144,24 @@ mod tests {
     async fn a_script_goes_on_with_the_conversation_and_not_with_the_model() {
         let script = || serde_json::from_str::<Script>(r#"{"replies": [{"say": "one"}, {"say": "two"}]}"#).unwrap();
         let store = Arc::new(catena_core::checkpoint::MemoryCheckpointer::new());
-        let agent = || Agent::builder(script().model("scripted:test")).store(store.clone()).build().unwrap();
+        let agent = || {
+            Agent::builder(script().model("scripted:test"))
+                .store(store.clone())
+                .build()
+                .unwrap()
+        };
         assert_eq!(agent().run(Input::new("a").thread("t")).await.unwrap().text(), "one");
         // Another process, so to speak.
         assert_eq!(agent().run(Input::new("b").thread("t")).await.unwrap().text(), "two");
         assert_eq!(agent().run(Input::new("c").thread("new")).await.unwrap().text(), "one");
-        assert!(agent().run(Input::new("d").thread("t")).await.unwrap_err().to_string().contains("no reply left"));
+        assert!(
+            agent()
+                .run(Input::new("d").thread("t"))
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("no reply left")
+        );
     }
 
     #[tokio::test]

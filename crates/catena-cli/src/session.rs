@@ -46,7 +46,11 @@ impl App {
     /// Everything that is wrong with the file.
     pub(crate) fn load(&self) -> Result<Loaded> {
         let here = Path::new(".");
-        let file = self.global.config.clone().or_else(|| catena_config::discover(here, &**self.environment.reader()));
+        let file = self
+            .global
+            .config
+            .clone()
+            .or_else(|| catena_config::discover(here, &**self.environment.reader()));
         let config = match &file {
             Some(file) => Config::load(file).map_err(|errors| CliError::Config(errors.to_string()))?,
             None => Config::sensible(),
@@ -56,14 +60,22 @@ impl App {
 
     /// What the configuration does not say.
     pub(crate) fn setup(&self) -> Result<Setup> {
-        Ok(Setup { env: self.environment.reader().clone(), default_model: None, data_dir: self.data_dir()? })
+        Ok(Setup {
+            env: self.environment.reader().clone(),
+            default_model: None,
+            data_dir: self.data_dir()?,
+        })
     }
 
     /// Who runs are for.
     pub(crate) fn principal(&self, config: &Config) -> Principal {
         match &self.global.user {
             None => Principal::default(),
-            Some(user) => config.principals.get(user).cloned().unwrap_or_else(|| Principal::user(user)),
+            Some(user) => config
+                .principals
+                .get(user)
+                .cloned()
+                .unwrap_or_else(|| Principal::user(user)),
         }
     }
 
@@ -84,7 +96,10 @@ impl Session {
     /// Whatever stands in the way, with every problem of the configuration in one report.
     pub(crate) async fn open(app: &App, choice: &Choice) -> Result<Self> {
         let Loaded { mut config, .. } = app.load()?;
-        let name = config.agent_name(choice.agent.as_deref()).map_err(|errors| CliError::Config(errors.to_string()))?.to_owned();
+        let name = config
+            .agent_name(choice.agent.as_deref())
+            .map_err(|errors| CliError::Config(errors.to_string()))?
+            .to_owned();
         let mut setup = app.setup()?;
         let principal = app.principal(&config);
         if let Some(script) = &choice.script {
@@ -93,17 +108,34 @@ impl Session {
         let chosen = model::choose(app, choice, &mut config, &name, &mut setup).await?;
         let built = catena_config::build(&config, &name, &setup).await?;
         for warning in &built.warnings {
-            app.output.note_line(&format!("{} {}", app.output.paint.yellow("warning:"), clean(warning)));
+            app.output
+                .note_line(&format!("{} {}", app.output.paint.yellow("warning:"), clean(warning)));
         }
-        Ok(Self { agent: built.agent, report: built.report, principal, server: chosen.server })
+        Ok(Self {
+            agent: built.agent,
+            report: built.report,
+            principal,
+            server: chosen.server,
+        })
     }
 
     /// An agent of a script, in the configuration's store.
-    async fn scripted(script: &Script, config: &Config, setup: &Setup, name: String, principal: Principal) -> Result<Self> {
+    async fn scripted(
+        script: &Script,
+        config: &Config,
+        setup: &Setup,
+        name: String,
+        principal: Principal,
+    ) -> Result<Self> {
         let store = catena_config::open_store(config, setup).await?;
         let builder = Agent::builder(script.model("scripted:script")).name(name).store(store);
         let agent = script.equip(builder).build()?;
-        Ok(Self { report: agent.chain(), agent, principal, server: None })
+        Ok(Self {
+            report: agent.chain(),
+            agent,
+            principal,
+            server: None,
+        })
     }
 
     /// The store of its threads.
@@ -133,4 +165,37 @@ impl From<catena_config::BuildError> for CliError {
             error => Self::Config(catena_core::chain_text(&error)),
         }
     }
+}
+
+/// An agent's chain, built without keys, network or database: a variable that is not set holds a word that no provider will ever see.
+///
+/// # Errors
+/// Every problem of the configuration.
+pub(crate) async fn planned(app: &App, agent: Option<&str>) -> Result<(String, ChainReport)> {
+    let Loaded { mut config, .. } = app.load()?;
+    let name = config
+        .agent_name(agent)
+        .map_err(|errors| CliError::Config(errors.to_string()))?
+        .to_owned();
+    let built = plan(app, &mut config, &name).await?;
+    Ok((name, built.report))
+}
+
+/// See [`planned`].
+///
+/// # Errors
+/// Every problem of the configuration.
+pub(crate) async fn plan(app: &App, config: &mut Config, agent: &str) -> Result<catena_config::Built> {
+    config.store.url = Some("sqlite::memory:".into());
+    let reader = app.environment.reader().clone();
+    let setup = Setup {
+        env: Arc::new(move |name| {
+            reader(name)
+                .filter(|value| !value.trim().is_empty())
+                .or_else(|| Some("not-set".into()))
+        }),
+        default_model: Some(Arc::new(tour_model::TourModel::new())),
+        data_dir: PathBuf::new(),
+    };
+    Ok(catena_config::build(config, agent, &setup).await?)
 }

@@ -31,9 +31,14 @@ pub(crate) async fn find(store: &dyn Checkpointer, name: &str) -> Result<ThreadI
 pub(crate) async fn find_or_new(store: &dyn Checkpointer, name: &str) -> Result<ThreadId> {
     match meant(store, name).await? {
         Some(thread) => Ok(thread),
-        None if name == LAST => Err(CliError::Usage("there is no thread yet; leave `--thread` out to begin one".into())),
+        None if name == LAST => Err(CliError::Usage(
+            "there is no thread yet; leave `--thread` out to begin one".into(),
+        )),
         None if name.is_empty() || name.len() > 200 || name.chars().any(|c| c.is_control() || c.is_whitespace()) => {
-            Err(CliError::Usage(format!("`{}` cannot be the name of a thread: 1 to 200 characters without blanks", name.escape_debug())))
+            Err(CliError::Usage(format!(
+                "`{}` cannot be the name of a thread: 1 to 200 characters without blanks",
+                name.escape_debug()
+            )))
         }
         None => Ok(name.into()),
     }
@@ -64,12 +69,15 @@ async fn meant(store: &dyn Checkpointer, name: &str) -> Result<Option<ThreadId>>
         return Ok(None);
     }
     let all = store.list(SEARCHED).await?;
-    let mut fitting = all.into_iter().map(|info| info.thread).filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name));
+    let mut fitting = all
+        .into_iter()
+        .map(|info| info.thread)
+        .filter(|id| id.as_str().starts_with(name) || id.as_str().ends_with(name));
     match (fitting.next(), fitting.next()) {
         (Some(one), None) => Ok(Some(one)),
-        (Some(one), Some(other)) => {
-            Err(CliError::Usage(format!("`{name}` could be `{one}`, `{other}` or others; give more of the id")))
-        }
+        (Some(one), Some(other)) => Err(CliError::Usage(format!(
+            "`{name}` could be `{one}`, `{other}` or others; give more of the id"
+        ))),
         (None, _) => Ok(None),
     }
 }
@@ -91,7 +99,9 @@ mod tests {
         let store = MemoryCheckpointer::new();
         for name in names {
             let lease = store.acquire(&(*name).into(), Duration::from_secs(1)).await.unwrap();
-            let entry = Entry::Message { message: Arc::new(Message::user("hi")) };
+            let entry = Entry::Message {
+                message: Arc::new(Message::user("hi")),
+            };
             store.append(&lease, &[Arc::new(entry)]).await.unwrap();
             store.release(&lease).await.unwrap();
         }
@@ -103,8 +113,20 @@ mod tests {
         let store = with(&["0123456789abcdef", "0123456789aaaaaa", "notes"]).await;
         assert_eq!(find(&store, "abcdef").await.unwrap().as_str(), "0123456789abcdef");
         assert_eq!(find(&store, "notes").await.unwrap().as_str(), "notes");
-        assert!(find(&store, "012345").await.unwrap_err().to_string().contains("could be"));
-        assert!(find(&store, "note").await.unwrap_err().to_string().contains("no thread `note`"));
+        assert!(
+            find(&store, "012345")
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("could be")
+        );
+        assert!(
+            find(&store, "note")
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("no thread `note`")
+        );
     }
 
     #[tokio::test]

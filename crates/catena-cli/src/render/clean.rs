@@ -65,7 +65,10 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_shown_and_not_obeyed() {
-        assert_eq!(clean("\x1b]0;owned\x07 a\u{9b}31m \u{202e}gpj.exe"), "␛]0;owned␇ a\u{fffd}31m \u{fffd}gpj.exe");
+        assert_eq!(
+            clean("\x1b]0;owned\x07 a\u{9b}31m \u{202e}gpj.exe"),
+            "␛]0;owned␇ a\u{fffd}31m \u{fffd}gpj.exe"
+        );
         assert_eq!(clean("line\r\nnext\tcell"), "line\nnext\tcell");
         assert!(matches!(clean("plain 日本 ok\n"), Cow::Borrowed(_)));
     }

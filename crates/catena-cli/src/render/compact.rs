@@ -9,7 +9,11 @@ use super::clean::{clean, one_line};
 /// A call's input, `city: "Paris", days: 3`, cut to `width` columns.
 pub(crate) fn input(input: &Value, width: usize) -> String {
     let text = match input {
-        Value::Object(fields) => fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| format!("{key}: {value}"))
+            .collect::<Vec<_>>()
+            .join(", "),
         other => other.to_string(),
     };
     one_line(&text, width)
@@ -28,8 +32,16 @@ pub(crate) fn result(message: &Message, width: usize) -> String {
     };
     let other: Vec<String> = message.parts().iter().filter_map(not_text).collect();
     let shown = one_line(first, width.saturating_sub(rest.len()));
-    let shown = if shown.is_empty() && other.is_empty() { "(nothing)".to_owned() } else { shown };
-    [vec![format!("{shown}{rest}")], other].concat().join(" ").trim().to_owned()
+    let shown = if shown.is_empty() && other.is_empty() {
+        "(nothing)".to_owned()
+    } else {
+        shown
+    };
+    [vec![format!("{shown}{rest}")], other]
+        .concat()
+        .join(" ")
+        .trim()
+        .to_owned()
 }
 
 /// A part that is not text, in brackets; none for text and for what is shown elsewhere.
@@ -76,8 +88,14 @@ mod tests {
 
     #[test]
     fn an_input_is_its_fields() {
-        assert_eq!(input(&json!({"city": "Paris", "days": 3}), 80), r#"city: "Paris", days: 3"#);
-        assert_eq!(input(&json!({"text": "two\nlines \u{1b}[2J"}), 80), r#"text: "two\nlines \u001b[2J""#);
+        assert_eq!(
+            input(&json!({"city": "Paris", "days": 3}), 80),
+            r#"city: "Paris", days: 3"#
+        );
+        assert_eq!(
+            input(&json!({"text": "two\nlines \u{1b}[2J"}), 80),
+            r#"text: "two\nlines \u001b[2J""#
+        );
         assert_eq!(input(&json!({}), 80), "");
     }
 

@@ -16,9 +16,20 @@ impl Renderer {
                 self.note(out, &line);
             }
             EventKind::Lagged { dropped } => {
-                self.note(out, &paint.dim(&format!("  ({dropped} events came too fast to be shown)")));
+                self.note(
+                    out,
+                    &paint.dim(&format!("  ({dropped} events came too fast to be shown)")),
+                );
             }
-            EventKind::Middleware { name, hook, decision, changed, duration_us, detail, .. } => {
+            EventKind::Middleware {
+                name,
+                hook,
+                decision,
+                changed,
+                duration_us,
+                detail,
+                ..
+            } => {
                 if self.view.verbose == 0 && !is_notable(*decision) {
                     return;
                 }
@@ -30,7 +41,11 @@ impl Renderer {
                     line.push_str(&format!(", {}", clean::one_line(detail, self.view.width)));
                 }
                 if self.view.verbose > 0 {
-                    let changed = if changed.is_empty() { String::new() } else { format!(" [{}]", changed.join(", ")) };
+                    let changed = if changed.is_empty() {
+                        String::new()
+                    } else {
+                        format!(" [{}]", changed.join(", "))
+                    };
                     line.push_str(&format!("{changed} {}", compact::duration(*duration_us)));
                 }
                 self.note(out, &paint.dim(&line));
@@ -40,7 +55,10 @@ impl Renderer {
             }
             EventKind::Custom { source, name, data } if self.view.verbose > 0 => {
                 let data = clean::one_line(&data.to_string(), self.view.width);
-                self.note(out, &paint.dim(&format!("  ‖ {} {}: {data}", clean(source), clean(name))));
+                self.note(
+                    out,
+                    &paint.dim(&format!("  ‖ {} {}: {data}", clean(source), clean(name))),
+                );
             }
             _ => {}
         }
@@ -52,9 +70,20 @@ impl Renderer {
         let agent = clean(agent).into_owned();
         match kind {
             EventKind::RunStarted { .. } => self.note(out, &format!("  ▸ {} started", paint.cyan(&agent))),
-            EventKind::ToolEnded { tool, status, duration_us, .. } => {
-                let took = duration_us.map(|took| format!(" {}", compact::duration(took))).unwrap_or_default();
-                let word = if *status == CallStatus::Ok { String::new() } else { format!(" {}", compact::status(*status)) };
+            EventKind::ToolEnded {
+                tool,
+                status,
+                duration_us,
+                ..
+            } => {
+                let took = duration_us
+                    .map(|took| format!(" {}", compact::duration(took)))
+                    .unwrap_or_default();
+                let word = if *status == CallStatus::Ok {
+                    String::new()
+                } else {
+                    format!(" {}", compact::status(*status))
+                };
                 self.note(out, &paint.dim(&format!("  ▸ {agent}: {}{word}{took}", clean(tool))));
             }
             EventKind::RunEnded { outcome, .. } => {
@@ -76,7 +105,10 @@ impl Renderer {
 
 /// Whether a person wants to know without having asked. A refused call is seen at its result.
 fn is_notable(decision: Decided) -> bool {
-    matches!(decision, Decided::Stop | Decided::AskAgain | Decided::Replace | Decided::AbortLoop | Decided::Failed)
+    matches!(
+        decision,
+        Decided::Stop | Decided::AskAgain | Decided::Replace | Decided::AbortLoop | Decided::Failed
+    )
 }
 
 fn decision_word(decision: Decided) -> &'static str {

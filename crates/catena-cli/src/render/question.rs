@@ -7,7 +7,11 @@ use crate::output::Paint;
 
 /// The question with the call it stands at. Nothing of the input is cut: a person decides by it.
 pub(crate) fn question(pause: &Pause, paint: Paint) -> String {
-    let mut text = format!("{} {}\n", paint.yellow("?"), paint.bold(&clean(&pause.request.description)));
+    let mut text = format!(
+        "{} {}\n",
+        paint.yellow("?"),
+        paint.bold(&clean(&pause.request.description))
+    );
     if let Asker::Gates(_) = pause.asked_by {
         let input = serde_json::to_string_pretty(&pause.input).unwrap_or_default();
         let input = clean(&input).replace('\n', "\n  ");

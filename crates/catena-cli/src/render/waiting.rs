@@ -19,7 +19,10 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Nothing is waited for yet.
     pub(crate) fn new(output: &Output) -> Self {
-        Self { lively: output.lively, bar: None }
+        Self {
+            lively: output.lively,
+            bar: None,
+        }
     }
 
     /// Waits for this from now on.

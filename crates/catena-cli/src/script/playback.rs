@@ -20,7 +20,11 @@ pub(crate) struct Playback {
 impl Playback {
     /// A model of that name with these replies.
     pub(crate) fn new(name: &str, lines: Vec<Line>, pace_ms: u64) -> Self {
-        Self { base: ScriptedModel::new(name, []), lines, pace: Duration::from_millis(pace_ms) }
+        Self {
+            base: ScriptedModel::new(name, []),
+            lines,
+            pace: Duration::from_millis(pace_ms),
+        }
     }
 }
 
@@ -31,11 +35,15 @@ impl Model for Playback {
     }
 
     fn profile(&self) -> &ModelProfile {
-        self.base.profile()
+        Model::profile(&self.base)
     }
 
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let number = request.messages.iter().filter(|message| message.role() == Role::Assistant).count();
+        let number = request
+            .messages
+            .iter()
+            .filter(|message| message.role() == Role::Assistant)
+            .count();
         let line = self.lines.get(number).ok_or_else(|| {
             let text = format!("the script of `{}` has no reply left", self.name());
             ModelError::new(ModelErrorKind::InvalidRequest, text)

@@ -45,7 +45,9 @@ pub(super) fn tool(script: &ScriptedTool) -> impl Tool {
 pub(super) fn gate(tools: &[ScriptedTool]) -> impl Middleware {
     let tools = tools.to_vec();
     gate_fn("script", move |_turn, call| {
-        let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else { return Ok(ToolDecision::Allow) };
+        let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else {
+            return Ok(ToolDecision::Allow);
+        };
         Ok(match (&tool.block, tool.approve) {
             (Some(words), _) => ToolDecision::block(words),
             (None, true) => ToolDecision::Interrupt(

@@ -19,7 +19,9 @@ impl App {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&dir).map_err(CliError::file("make the data directory", &dir))?;
+        builder
+            .create(&dir)
+            .map_err(CliError::file("make the data directory", &dir))?;
         Ok(dir)
     }
 }

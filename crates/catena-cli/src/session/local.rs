@@ -62,7 +62,8 @@ pub(crate) async fn if_provisioned(app: &App) -> Option<Started> {
     match start(app, &local, None).await {
         Ok(started) => Some(started),
         Err(error) => {
-            app.output.note_line(&format!("{} {error}", app.output.paint.yellow("warning:")));
+            app.output
+                .note_line(&format!("{} {error}", app.output.paint.yellow("warning:")));
             None
         }
     }
@@ -73,12 +74,22 @@ async fn start(app: &App, local: &LocalModel, gguf: Option<&Path>) -> Result<Sta
     // A server that stays serves whatever it was started with.
     if very_small && let Ok(DetachedStatus::Running(state)) = local.status().await {
         let very_small = state.weights.components().any(|part| part.as_os_str() == "venv");
-        return Ok(Started { base_url: state.base_url(), model: state.model, very_small, server: None });
+        return Ok(Started {
+            base_url: state.base_url(),
+            model: state.model,
+            very_small,
+            server: None,
+        });
     }
     let mut waiting = Waiting::new(&app.output);
     waiting.start("starting the local model".into());
     let server = local.start().await?;
-    Ok(Started { base_url: server.base_url.clone(), model: server.model.to_owned(), very_small, server: Some(server) })
+    Ok(Started {
+        base_url: server.base_url.clone(),
+        model: server.model.to_owned(),
+        very_small,
+        server: Some(server),
+    })
 }
 
 /// Fetches and installs what is missing, and shows how far it is.
@@ -111,7 +122,11 @@ impl Bar {
             bar.enable_steady_tick(std::time::Duration::from_millis(120));
             bar
         });
-        let this = Self { output: *output, bar, told: Mutex::default() };
+        let this = Self {
+            output: *output,
+            bar,
+            told: Mutex::default(),
+        };
         this.style("{spinner} {wide_msg} {elapsed:.dim}");
         this
     }

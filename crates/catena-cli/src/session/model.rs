@@ -92,13 +92,21 @@ fn key(environment: &Environment) -> Option<(String, &'static str)> {
 ///
 /// # Errors
 /// If the local model is asked for and cannot be provisioned or started.
-pub(crate) async fn choose(app: &App, choice: &Choice, config: &mut Config, agent: &str, setup: &mut Setup) -> Result<Chosen> {
+pub(crate) async fn choose(
+    app: &App,
+    choice: &Choice,
+    config: &mut Config,
+    agent: &str,
+    setup: &mut Setup,
+) -> Result<Chosen> {
     let output = &app.output;
     match origin(choice, config, agent, &app.environment) {
         Origin::Configured => {}
         Origin::Typed(model) => typed(config, agent, model, choice.base_url.clone()),
         Origin::Key { model, variable } => {
-            output.hint(&format!("using {model}, because {variable} is set; choose another with `--model provider:model`"));
+            output.hint(&format!(
+                "using {model}, because {variable} is set; choose another with `--model provider:model`"
+            ));
             put(config, agent, ModelConfig::new(model));
         }
         Origin::Local => {
@@ -126,14 +134,23 @@ fn typed(config: &mut Config, agent: &str, model: String, base_url: Option<Strin
         return;
     }
     // With an address of its own, a model needs no known provider.
-    let full = if base_url.is_some() && !model.contains(':') { format!("compatible:{model}") } else { model };
+    let full = if base_url.is_some() && !model.contains(':') {
+        format!("compatible:{model}")
+    } else {
+        model
+    };
     let mut entry = ModelConfig::new(full);
     entry.base_url = base_url;
     put(config, agent, entry);
 }
 
 fn use_local(app: &App, config: &mut Config, agent: &str, started: local::Started) -> Chosen {
-    let local::Started { base_url, model, very_small, server } = started;
+    let local::Started {
+        base_url,
+        model,
+        very_small,
+        server,
+    } = started;
     let mut entry = ModelConfig::new(format!("llamacpp:{model}"));
     entry.base_url = Some(base_url);
     if very_small {
@@ -165,34 +182,77 @@ mod tests {
     #[test]
     fn what_is_typed_wins_over_what_is_configured_and_that_over_keys() {
         let mut configured = Config::sensible();
-        configured.models.insert("default".into(), ModelConfig::new("ollama:qwen3:4b"));
+        configured
+            .models
+            .insert("default".into(), ModelConfig::new("ollama:qwen3:4b"));
         let key = [("OPENAI_API_KEY", "sk")];
-        let typed = Choice { model: Some("groq:x".into()), ..Choice::default() };
+        let typed = Choice {
+            model: Some("groq:x".into()),
+            ..Choice::default()
+        };
         assert_eq!(of(&typed, &configured, &key), Origin::Typed("groq:x".into()));
-        assert_eq!(of(&Choice { local: true, ..Choice::default() }, &configured, &key), Origin::Local);
+        assert_eq!(
+            of(
+                &Choice {
+                    local: true,
+                    ..Choice::default()
+                },
+                &configured,
+                &key
+            ),
+            Origin::Local
+        );
         assert_eq!(of(&Choice::default(), &configured, &key), Origin::Configured);
         let model = "openai:gpt-5-mini".to_owned();
-        assert_eq!(of(&Choice::default(), &Config::sensible(), &key), Origin::Key { model, variable: "OPENAI_API_KEY" });
-        assert_eq!(of(&Choice::default(), &Config::sensible(), &[("OPENAI_API_KEY", " ")]), Origin::Unsaid);
+        assert_eq!(
+            of(&Choice::default(), &Config::sensible(), &key),
+            Origin::Key {
+                model,
+                variable: "OPENAI_API_KEY"
+            }
+        );
+        assert_eq!(
+            of(&Choice::default(), &Config::sensible(), &[("OPENAI_API_KEY", " ")]),
+            Origin::Unsaid
+        );
     }
 
     #[test]
     fn the_second_name_of_a_key_counts_too() {
         let found = of(&Choice::default(), &Config::sensible(), &[("GOOGLE_API_KEY", "k")]);
-        assert_eq!(found, Origin::Key { model: "gemini:gemini-2.5-flash".into(), variable: "GOOGLE_API_KEY" });
+        assert_eq!(
+            found,
+            Origin::Key {
+                model: "gemini:gemini-2.5-flash".into(),
+                variable: "GOOGLE_API_KEY"
+            }
+        );
     }
 
     #[test]
     fn every_small_model_belongs_to_a_known_provider() {
         for (provider, _) in SMALL {
-            assert!(providers::known().iter().any(|row| row.name == provider && !row.keys.is_empty()), "{provider}");
+            assert!(
+                providers::known()
+                    .iter()
+                    .any(|row| row.name == provider && !row.keys.is_empty()),
+                "{provider}"
+            );
         }
     }
 
     #[test]
     fn a_bare_model_name_with_an_address_needs_no_provider() {
         let mut config = Config::sensible();
-        typed(&mut config, "assistant", "my-model".into(), Some("http://127.0.0.1:1/v1".into()));
-        assert_eq!(config.models.get(CHOSEN).map(|entry| entry.model.as_str()), Some("compatible:my-model"));
+        typed(
+            &mut config,
+            "assistant",
+            "my-model".into(),
+            Some("http://127.0.0.1:1/v1".into()),
+        );
+        assert_eq!(
+            config.models.get(CHOSEN).map(|entry| entry.model.as_str()),
+            Some("compatible:my-model")
+        );
     }
 }

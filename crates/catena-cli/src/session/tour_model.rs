@@ -6,7 +6,8 @@ use catena_core::model::{Model, ModelError, ModelProfile, ModelRequest, ModelStr
 use catena_models::scripted::{ScriptedModel, say};
 
 /// What a person is told before anything else.
-pub(crate) const ANNOUNCEMENT: &str = "No model is configured, so the scripted tour model answers. It is not an AI: its words are fixed.";
+pub(crate) const ANNOUNCEMENT: &str =
+    "No model is configured, so the scripted tour model answers. It is not an AI: its words are fixed.";
 
 /// How to get a real one.
 pub(crate) const HINT: &str = "for a real one: set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key, use `--local` for a very small model \
@@ -30,7 +31,9 @@ pub(crate) struct TourModel {
 impl TourModel {
     /// The tour model.
     pub(crate) fn new() -> Self {
-        Self { base: ScriptedModel::new("scripted:tour", []) }
+        Self {
+            base: ScriptedModel::new("scripted:tour", []),
+        }
     }
 }
 
@@ -41,12 +44,19 @@ impl Model for TourModel {
     }
 
     fn profile(&self) -> &ModelProfile {
-        self.base.profile()
+        Model::profile(&self.base)
     }
 
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let number = request.messages.iter().filter(|message| message.role() == Role::Assistant).count();
+        let number = request
+            .messages
+            .iter()
+            .filter(|message| message.role() == Role::Assistant)
+            .count();
         let words = WORDS[number.min(WORDS.len() - 1)];
-        ScriptedModel::new(self.name(), [say(words)]).forgetful().stream(request).await
+        ScriptedModel::new(self.name(), [say(words)])
+            .forgetful()
+            .stream(request)
+            .await
     }
 }
