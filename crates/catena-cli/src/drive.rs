@@ -91,12 +91,12 @@ pub(crate) async fn watch(mut handle: RunHandle, output: &Output, watch: Watch, 
     let usage = shown.finish();
     let result = handle.outcome().await;
     match unreadable {
-        None => Ok(Watched {
+        // A reader that has seen enough is not an error.
+        None | Some(CliError::Closed) => Ok(Watched {
             result,
             usage,
             took: started.elapsed(),
         }),
-        Some(CliError::Closed) => Err(catena_core::Error::Cancelled.into()),
         Some(error) => Err(error),
     }
 }

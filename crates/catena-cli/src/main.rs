@@ -6,6 +6,7 @@
 mod answers;
 mod app;
 mod args;
+mod ask;
 mod attach;
 mod command;
 mod drive;

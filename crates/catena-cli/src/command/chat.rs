@@ -4,9 +4,6 @@
 //! prompt, Ctrl-C twice or Ctrl-D leaves. What a run asks is asked here. Without a terminal, lines come from standard input and answers go to
 //! standard output, so a conversation can be scripted.
 
-mod decide;
-mod editor;
-mod lines;
 mod slash;
 
 use catena_core::agent::OnInterrupt;
@@ -17,13 +14,13 @@ use catena_core::{Input, Outcome, Resume, RunHandle};
 
 use crate::app::{App, explain};
 use crate::args;
+use crate::ask::{self, Line, Lines};
 use crate::attach;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
 use crate::render::clean;
 use crate::session::Session;
 use crate::threads;
-use lines::{Line, Lines};
 use slash::Slash;
 
 /// Has it.
@@ -40,7 +37,7 @@ pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
         Some(name) => Some(threads::find_or_new(session.store().as_ref(), name).await?),
         None => None,
     };
-    let lines = Lines::new(app, app.data_dir()?)?;
+    let lines = Lines::new(app, app.data_dir()?, slash::names().collect())?;
     let mut chat = Chat {
         app,
         session,
@@ -196,7 +193,7 @@ impl Chat<'_> {
 
     /// Asks a person, and resumes with the answers.
     async fn ask(&mut self, thread: &ThreadId, pauses: Vec<Pause>) -> Result<()> {
-        let Some(answers) = decide::decide(&self.app.output, &mut self.lines, &pauses).await? else {
+        let Some(answers) = ask::decide(&self.app.output, &mut self.lines, &pauses).await? else {
             self.app
                 .output
                 .hint("left open: /answer asks again, a new message drops the question");

@@ -10,8 +10,11 @@ pub(crate) const ANNOUNCEMENT: &str =
     "No model is configured, so the scripted tour model answers. It is not an AI: its words are fixed.";
 
 /// How to get a real one.
-pub(crate) const HINT: &str = "for a real one: set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key, use `--local` for a very small model \
-                               on this machine, or `--base-url URL --model NAME` for a server of yours; `catena tour` shows what catena does";
+pub(crate) const HINT: &str = "\
+  For a real one, set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key,
+  or use `--local`: very small, on this machine, fetched once,
+  or use `--base-url URL --model NAME`: a server of yours.
+  `catena tour` shows what catena does without any.";
 
 /// What it says, turn after turn; the last one stays.
 const WORDS: [&str; 3] = [

@@ -116,17 +116,18 @@ fn unquoted(path: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(path)
 }
 
-/// The command that begins the same way, or has the most letters in common at the start.
+/// The command whose name is most like it.
 fn nearest(name: &str) -> String {
-    let common = |known: &str| known.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
-    let best = COMMANDS
+    /// Below this a suggestion is more confusing than none.
+    const SIMILAR: f64 = 0.75;
+    COMMANDS
         .iter()
         .filter(|(_, _, help)| !help.is_empty())
-        .max_by_key(|(known, _, _)| common(known));
-    match best {
-        Some((known, _, _)) if common(known) > 0 => format!(", did you mean `/{known}`?"),
-        _ => String::new(),
-    }
+        .map(|(known, _, _)| (strsim::jaro_winkler(name, known), known))
+        .filter(|(score, _)| *score >= SIMILAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| format!(", did you mean `/{known}`?"))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

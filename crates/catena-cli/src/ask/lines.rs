@@ -12,7 +12,7 @@ use crate::output::Output;
 
 /// What a person typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Text(String),
     /// Ctrl-C.
     Interrupted,
@@ -21,7 +21,7 @@ pub(super) enum Line {
 }
 
 /// See the [module](self).
-pub(super) struct Lines {
+pub(crate) struct Lines {
     output: Output,
     source: Source,
 }
@@ -33,14 +33,18 @@ enum Source {
 }
 
 impl Lines {
-    /// Lines of this process. History is kept in `data_dir`.
+    /// Lines of this process. History is kept in `data_dir`; `commands` are completed.
     ///
     /// # Errors
     /// If the terminal cannot be used.
-    pub(super) fn new(app: &App, data_dir: PathBuf) -> Result<Self> {
+    pub(crate) fn new(app: &App, data_dir: PathBuf, commands: Vec<String>) -> Result<Self> {
         let terminal = std::io::stdin().is_terminal() && app.output.answers_on_terminal;
         let source = match terminal {
-            true => Source::Terminal(Some(Box::new(LineEditor::new(data_dir, app.output.answer_paint)?))),
+            true => Source::Terminal(Some(Box::new(LineEditor::new(
+                data_dir,
+                commands,
+                app.output.answer_paint,
+            )?))),
             false => Source::Piped(BufReader::new(tokio::io::stdin()).lines()),
         };
         Ok(Self {
@@ -50,7 +54,7 @@ impl Lines {
     }
 
     /// Whether a person sits there.
-    pub(super) fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         matches!(self.source, Source::Terminal(_))
     }
 
@@ -58,7 +62,7 @@ impl Lines {
     ///
     /// # Errors
     /// If the terminal or standard input cannot be read.
-    pub(super) async fn message(&mut self, waiting: bool) -> Result<Line> {
+    pub(crate) async fn message(&mut self, waiting: bool) -> Result<Line> {
         self.read(if waiting { "?› " } else { "› " }, "", true).await
     }
 
@@ -66,7 +70,7 @@ impl Lines {
     ///
     /// # Errors
     /// If the terminal or standard input cannot be read.
-    pub(super) async fn answer(&mut self, prompt: &str, initial: &str) -> Result<Line> {
+    pub(crate) async fn answer(&mut self, prompt: &str, initial: &str) -> Result<Line> {
         if !self.is_terminal() {
             self.output.note(prompt);
         }
@@ -103,7 +107,7 @@ impl Lines {
     }
 
     /// Writes the history.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if let Source::Terminal(Some(editor)) = &mut self.source {
             editor.save();
         }

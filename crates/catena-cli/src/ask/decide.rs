@@ -12,7 +12,7 @@ use crate::render::question::{question, word};
 ///
 /// # Errors
 /// If nothing can be read from the person.
-pub(super) async fn decide(output: &Output, lines: &mut Lines, pauses: &[Pause]) -> Result<Option<Vec<Answer>>> {
+pub(crate) async fn decide(output: &Output, lines: &mut Lines, pauses: &[Pause]) -> Result<Option<Vec<Answer>>> {
     let mut answers = Vec::with_capacity(pauses.len());
     for (index, pause) in pauses.iter().enumerate() {
         if pauses.len() > 1 {

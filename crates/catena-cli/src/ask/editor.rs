@@ -12,7 +12,6 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Cmd, CompletionType, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers};
 
 use super::lines::Line;
-use super::slash;
 use crate::error::{CliError, Result};
 use crate::output::Paint;
 
@@ -32,7 +31,7 @@ impl LineEditor {
     ///
     /// # Errors
     /// If the terminal cannot be used.
-    pub(super) fn new(data_dir: PathBuf, paint: Paint) -> Result<Self> {
+    pub(super) fn new(data_dir: PathBuf, commands: Vec<String>, paint: Paint) -> Result<Self> {
         let config = Config::builder()
             .max_history_size(HISTORY)
             .map_err(failed)?
@@ -43,6 +42,7 @@ impl LineEditor {
             .build();
         let mut editor: Editor<Help, FileHistory> = Editor::with_config(config).map_err(failed)?;
         editor.set_helper(Some(Help {
+            commands,
             files: FilenameCompleter::new(),
             paint,
             in_message: true,
@@ -96,6 +96,7 @@ fn continued(text: &str) -> String {
 
 /// Completion, colours and the rule for lines that go on.
 struct Help {
+    commands: Vec<String>,
     files: FilenameCompleter,
     paint: Paint,
     /// A message is being typed, not an answer.
@@ -137,7 +138,7 @@ impl Completer for Help {
         if !typed.starts_with('/') || typed.contains(char::is_whitespace) {
             return Ok((pos, Vec::new()));
         }
-        let fitting = slash::names().filter(|name| name.starts_with(typed));
+        let fitting = self.commands.iter().filter(|name| name.starts_with(typed));
         Ok((
             0,
             fitting
