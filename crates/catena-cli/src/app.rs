@@ -78,6 +78,10 @@ pub(crate) fn explain(output: &Output, error: &CliError) {
         return;
     }
     let paint = output.paint;
+    if let CliError::Config(report) = error {
+        // Every problem says by itself that it is one, and where.
+        return output.note_line(clean(report).trim_end());
+    }
     output.note_line(&format!("{} {}", paint.red("error:"), clean(&chain_text(error))));
     if let Some(hint) = error.hint() {
         output.note_line(&format!("{} {hint}", paint.yellow("hint:")));

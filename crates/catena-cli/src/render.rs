@@ -274,6 +274,18 @@ impl Renderer {
     }
 
     fn finished(&mut self, call: &CallId, message: &Message, out: &mut Vec<Piece>) {
+        // A resumed run may end calls of a message that nobody saw.
+        if let Some(result) = message.as_tool() {
+            self.calls.entry(call.clone()).or_insert_with(|| Shown {
+                call: ToolCall::new(
+                    call.clone(),
+                    &result.name,
+                    serde_json::Value::Object(serde_json::Map::new()),
+                ),
+                label: String::new(),
+                announced: false,
+            });
+        }
         self.announce(call, out);
         let paint = self.view.paint;
         let shown = self.calls.remove(call);

@@ -35,7 +35,7 @@ pub(crate) fn render(report: &catena_core::chain::ChainReport) -> String {
     if !report.hooks.is_empty() {
         text.push_str("\nhook by hook\n");
     }
-    for (hook, names) in &report.hooks {
+    for (hook, names) in report.hooks.iter().filter(|(_, names)| !names.is_empty()) {
         text.push_str(&format!("  {:17} {}\n", hook.as_str(), clean(&names.join(" → "))));
     }
     text

@@ -99,7 +99,8 @@ async fn parallel(stage: &Stage) -> Result<()> {
         stage,
         3,
         "Calls side by side",
-        "Three look-ups of 0.4 seconds each, asked for in one message. They run at once; results keep their order.",
+        "Three look-ups of 0.4 seconds each, asked for in one message. They run at once; the model gets\n\
+         their results in the order of its calls.",
     )
     .await?;
     let city = |name: &str| ("look_up", json!({"city": name}));
@@ -112,7 +113,12 @@ async fn parallel(stage: &Stage) -> Result<()> {
     stage
         .ask(&agent, "Compare Nairobi, Lima and Oslo.", thread("parallel").as_str())
         .await?;
-    tracing::debug!(took = ?started.elapsed(), "three look-ups");
+    let took = started.elapsed().as_millis();
+    stage.output.hint(&format!(
+        "  (the whole run took {}.{} s)",
+        took / 1_000,
+        took % 1_000 / 100
+    ));
     yours(&stage.output, "nothing to do; parallel_tools in catena.toml bounds it");
     Ok(())
 }
