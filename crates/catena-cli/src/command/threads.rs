@@ -17,6 +17,8 @@ use serde::Serialize;
 use crate::app::App;
 use crate::args;
 use crate::error::{CliError, Exit, Result};
+use crate::output::Paint;
+use crate::render::clean;
 use crate::render::clean::one_line;
 use crate::threads;
 
@@ -60,7 +62,12 @@ pub(crate) async fn threads(app: &App, args: args::Threads) -> Result<Exit> {
 /// # Errors
 /// If the store fails.
 pub(super) async fn brief(app: &App, store: &dyn Checkpointer) -> Result<()> {
-    list(app, store, 10, false).await
+    /// What fits a screen beside a conversation.
+    const FEW: usize = 10;
+    for row in rows(store, FEW).await? {
+        app.output.note_line(&line(&row, app.output.paint));
+    }
+    Ok(())
 }
 
 /// A line of the list.
@@ -77,15 +84,26 @@ struct Row {
 }
 
 async fn list(app: &App, store: &dyn Checkpointer, limit: usize, json: bool) -> Result<()> {
-    let infos = store.list(limit).await?;
-    if infos.is_empty() && !json {
+    let rows = rows(store, limit).await?;
+    if rows.is_empty() && !json {
         app.output.hint("no threads yet; `catena chat` begins one");
-        return Ok(());
     }
-    let paint = app.output.answer_paint;
-    for info in infos {
+    for row in rows {
+        let text = match json {
+            true => serde_json::to_string(&row)
+                .map_err(|error| CliError::Internal(format!("a thread cannot be written: {error}")))?,
+            false => line(&row, app.output.answer_paint),
+        };
+        app.output.line(&text)?;
+    }
+    Ok(())
+}
+
+async fn rows(store: &dyn Checkpointer, limit: usize) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for info in store.list(limit).await? {
         // One thread that cannot be read must not hide the others.
-        let row = match threads::read(store, &info.thread).await {
+        rows.push(match threads::read(store, &info.thread).await {
             Ok(thread) => row(info, &thread),
             Err(error) => Row {
                 first: format!("({error})"),
@@ -93,29 +111,20 @@ async fn list(app: &App, store: &dyn Checkpointer, limit: usize, json: bool) -> 
                 state: "unreadable",
                 info,
             },
-        };
-        if json {
-            let line = serde_json::to_string(&row)
-                .map_err(|error| CliError::Internal(format!("a thread cannot be written: {error}")))?;
-            app.output.line(&line)?;
-            continue;
-        }
-        let when = row.info.updated.to_string();
-        let when = when.get(..16).unwrap_or(&when).replace('T', " ");
-        let state = match row.state {
-            "idle" => String::new(),
-            state => format!(" {}", paint.yellow(&format!("({state})"))),
-        };
-        let line = format!(
-            "{}  {}  {:>3} msg{state}  {}",
-            paint.cyan(row.info.thread.as_str()),
-            paint.dim(&when),
-            row.messages,
-            row.first
-        );
-        app.output.line(&line)?;
+        });
     }
-    Ok(())
+    Ok(rows)
+}
+
+fn line(row: &Row, paint: Paint) -> String {
+    let when = row.info.updated.to_string();
+    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let state = match row.state {
+        "idle" => String::new(),
+        state => format!(" {}", paint.yellow(&format!("({state})"))),
+    };
+    let (id, when) = (paint.cyan(&clean(row.info.thread.as_str())), paint.dim(&when));
+    format!("{id}  {when}  {:>3} msg{state}  {}", row.messages, clean(&row.first))
 }
 
 fn row(info: ThreadInfo, thread: &Thread) -> Row {

@@ -118,14 +118,14 @@ fn unquoted(path: &str) -> &str {
 
 /// The command whose name is most like it.
 fn nearest(name: &str) -> String {
-    /// Below this a suggestion is more confusing than none.
-    const SIMILAR: f64 = 0.75;
+    /// Letters that may be wrong; more would be a guess.
+    const SLIPS: usize = 2;
     COMMANDS
         .iter()
         .filter(|(_, _, help)| !help.is_empty())
-        .map(|(known, _, _)| (strsim::jaro_winkler(name, known), known))
-        .filter(|(score, _)| *score >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(known, _, _)| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(slips, known)| *slips <= SLIPS.min(known.len() / 2))
+        .min_by_key(|(slips, _)| *slips)
         .map(|(_, known)| format!(", did you mean `/{known}`?"))
         .unwrap_or_default()
 }
