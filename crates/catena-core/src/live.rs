@@ -77,7 +77,7 @@ impl LiveStore {
         // Values held by a run besides the store are in use.
         threads.retain(|_, (live, used)| {
             let held = Arc::strong_count(&live.values) > 1;
-            (held || now.duration_since(*used) < Self::IDLE) && (held || !live.values().is_empty())
+            held || (now.duration_since(*used) < Self::IDLE && !live.values().is_empty())
         });
         let (live, used) = threads.entry(thread.clone()).or_insert_with(|| (Live::default(), now));
         *used = now;

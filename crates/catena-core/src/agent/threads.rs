@@ -31,7 +31,15 @@ impl Agent {
     ///
     /// # Errors
     /// [`Error::NoThread`], or [`Error::Unknown`] if the thread has no such message.
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on to its end.
     pub async fn fork(&self, from: &ThreadId, at: &MessageId) -> Result<ThreadId> {
+        let (agent, from, at) = (self.clone(), from.clone(), at.clone());
+        self.unbroken(async move { agent.forked(&from, &at).await }).await
+    }
+
+    async fn forked(&self, from: &ThreadId, at: &MessageId) -> Result<ThreadId> {
         let copied = self.thread_until(from, at).await?;
         let view = copied.view();
         let mut entries = vec![Entry::Forked {
@@ -70,7 +78,24 @@ impl Agent {
     /// # Errors
     /// [`Error::Busy`] if a run is active, [`Error::Interrupted`] if the thread waits for an answer, [`Error::Unknown`] if it has no such
     /// message.
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on to its end.
     pub async fn rewind(&self, thread: &ThreadId, from: &MessageId) -> Result<()> {
+        let (agent, thread, from) = (self.clone(), thread.clone(), from.clone());
+        self.unbroken(async move { agent.rewound(&thread, &from).await }).await
+    }
+
+    /// Work under a lease: a caller that drops its future must not leave the thread taken.
+    async fn unbroken<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        let work = self.shared.background.spawn_run(work).await;
+        work.unwrap_or_else(|error| match error.is_cancelled() {
+            true => Err(Error::Cancelled),
+            false => Err(Error::Panic("work on a thread".into())),
+        })
+    }
+
+    async fn rewound(&self, thread: &ThreadId, from: &MessageId) -> Result<()> {
         let limits = &self.shared.limits;
         let _place = self
             .shared

@@ -179,7 +179,7 @@ impl Chain {
             let decided = called.limited(entry.middleware.after_model(turn, response)).await;
             turn.run = before.run.clone();
             let changed = || {
-                let edited = answer.message != response.message;
+                let edited = !answer.message.is_same(&response.message);
                 before
                     .changed(turn)
                     .into_iter()
@@ -207,11 +207,11 @@ impl Chain {
     }
 
     /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
-    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(String, ToolDecision)> {
+    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(Arc<str>, ToolDecision)> {
         let entry = self.nth(Hook::BeforeToolCall, position)?;
         let called = Called::new(&turn.run, entry, Hook::BeforeToolCall, Some(&call.id));
         let decided = called.limited(entry.middleware.before_tool_call(turn, call)).await;
-        let name = entry.name.to_string();
+        let name = entry.name.clone();
         let decision = match decided {
             Ok(decision) => {
                 let (decided, detail) = describe(&decision);
@@ -240,7 +240,7 @@ impl Chain {
             turn.run = before.run.clone();
             match done {
                 Ok(()) => {
-                    let edited = *output != kept;
+                    let edited = !output.parts.is_same(&kept.parts) || *output != kept;
                     called.report(
                         Decided::Continue,
                         || edited.then(|| "result".to_owned()).into_iter().collect(),
@@ -259,18 +259,34 @@ impl Chain {
         }
     }
 
-    /// Runs every `after_agent`; `limit` caps each of them, for runs that are being cancelled.
-    pub(crate) async fn after_agent(&self, run: &RunContext, outcome: &OutcomeRecord, limit: Option<Duration>) {
+    /// Runs every `after_agent`, each for a moment only once the run is cancelled.
+    pub(crate) async fn after_agent(&self, run: &RunContext, outcome: &OutcomeRecord) {
         for entry in self.hook(Hook::AfterAgent) {
             let called = Called::new(run, entry, Hook::AfterAgent, None);
-            let budget = limit.unwrap_or(Duration::MAX).min(entry.middleware.budget());
-            let future = entry.middleware.after_agent(called.run(), outcome);
-            match called.settle(protect(|| called.what(), Some(budget), future).await) {
+            let work = called.limited(entry.middleware.after_agent(called.run(), outcome));
+            let done = tokio::select! {
+                biased;
+                done = work => done,
+                () = patience(run) => {
+                    let (what, limit) = (called.what(), AFTER_CANCEL);
+                    called.settle(Err(Error::Timeout { what, limit }))
+                }
+            };
+            match done {
                 Ok(()) => called.report(Decided::Continue, Vec::new, None),
                 Err(error) => called.report(Decided::Failed, Vec::new, Some(chain_text(&error))),
             }
         }
     }
+}
+
+/// How long each `after_agent` may take once the run is cancelled: what a person who pressed Ctrl-C will wait for.
+const AFTER_CANCEL: Duration = Duration::from_secs(2);
+
+/// Completes a moment after the run was cancelled.
+async fn patience(run: &RunContext) {
+    run.cancelled().await;
+    tokio::time::sleep(AFTER_CANCEL).await;
 }
 
 impl Planned {

@@ -91,6 +91,11 @@ impl Chain {
         })
     }
 
+    /// Whether any middleware has the hook.
+    pub(crate) fn has(&self, hook: Hook) -> bool {
+        !self.by_hook[hook as usize].is_empty()
+    }
+
     /// The middlewares that observe.
     pub(crate) fn observers(&self) -> Arc<[Arc<dyn Middleware>]> {
         self.hook(Hook::Observe).map(|entry| entry.middleware.clone()).collect()

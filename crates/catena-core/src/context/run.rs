@@ -1,6 +1,6 @@
 //! The handle on a run.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,8 @@ pub(crate) struct RunShared {
     pub(crate) thread: Arc<RwLock<Thread>>,
     pub(crate) state: StateStore,
     pub(crate) live_run: Live,
-    pub(crate) live_thread: Live,
+    /// Got from the agent when it is first asked for: most runs have none.
+    pub(crate) live_thread: OnceLock<Live>,
     pub(crate) events: EventSink,
     pub(crate) cancel: CancellationToken,
     pub(crate) tree: Arc<Tree>,
@@ -237,7 +238,9 @@ impl RunContext {
 
     /// Values that cannot be stored, dropped when the thread has been idle for ten minutes.
     pub fn live_thread(&self) -> &Live {
-        &self.shared.live_thread
+        self.shared
+            .live_thread
+            .get_or_init(|| self.shared.agent.live.thread(&self.shared.thread_id))
     }
 
     /// A permit pool that all runs of this run's tree share. The first one who names it sets its size.

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::results::ended_without_tool;
 use super::runner::Runner;
 use crate::context::{BatchCall, Turn, Verdict};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::EventKind;
 use crate::id::PauseId;
-use crate::interrupt::{Asker, Decision, InterruptRequest, Pause};
+use crate::interrupt::{Answer, Asker, Decision, InterruptRequest, Pause};
 use crate::message::ToolCall;
 use crate::middleware::{Ending, ToolDecision};
 use crate::record::{Approval, CallState, CallStatus, Entry, OpenCall};
@@ -171,29 +171,29 @@ impl Runner {
             position += 1;
             match decision {
                 ToolDecision::Allow => {}
-                ToolDecision::Block(output) => return (call, Verdict::Block { by: name, output }, changed_by),
-                ToolDecision::AbortLoop(ending) => return (call, Verdict::AbortLoop { by: name, ending }, changed_by),
+                ToolDecision::Block(output) => {
+                    let by = name.to_string();
+                    return (call, Verdict::Block { by, output }, changed_by);
+                }
+                ToolDecision::AbortLoop(ending) => {
+                    let by = name.to_string();
+                    return (call, Verdict::AbortLoop { by, ending }, changed_by);
+                }
                 ToolDecision::Interrupt(request) => {
                     if !judged.approved.iter().any(|approval| approval.covers(&name, &call)) {
-                        asked.push((name, request));
+                        asked.push((name.to_string(), request));
                     }
                 }
                 // What it wants is what there is.
                 ToolDecision::Replace(new) if new.input == call.input && new.name == call.name => {}
                 ToolDecision::Replace(new) => {
                     if let Some(refusal) = replaced(turn, &call, &new, replacements, &changed_by, &name) {
-                        return (
-                            call,
-                            Verdict::Block {
-                                by: name,
-                                output: ToolOutput::error(refusal),
-                            },
-                            changed_by,
-                        );
+                        let (by, output) = (name.to_string(), ToolOutput::error(refusal));
+                        return (call, Verdict::Block { by, output }, changed_by);
                     }
                     replacements += 1;
                     call.input = new.input;
-                    changed_by = name;
+                    changed_by = name.to_string();
                     asked.clear();
                     position = 0;
                 }
@@ -203,6 +203,39 @@ impl Runner {
             Some((by, request)) => (call, Verdict::Interrupt { by, request }, changed_by),
             None => (call, Verdict::Allow, changed_by),
         }
+    }
+
+    /// A person's edit must be a call that can be made; otherwise it is refused and the pause stays.
+    pub(super) async fn check_edits(&mut self, answers: &[Answer]) -> Result<()> {
+        let open = self
+            .run
+            .record(|thread| thread.run().map(|run| run.open.clone()).unwrap_or_default());
+        let edited = |answer: &Answer| {
+            let Decision::Edit { name, input } = &answer.decision else { return None };
+            // What an edit means to a tool's own question is the tool's matter.
+            let asked = |open: &&OpenCall| {
+                matches!(&open.state, CallState::Paused(pause) if pause.id == answer.pause && pause.asked_by != Asker::Tool)
+            };
+            let mut call = open.iter().find(asked)?.call.clone();
+            call.name = name.clone().unwrap_or(call.name);
+            call.input = input.clone();
+            Some((answer.pause.clone(), call))
+        };
+        let edits: Vec<_> = answers.iter().filter_map(edited).collect();
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let turn = self.take_turn().await?;
+        let offer = self
+            .run
+            .record(|thread| thread.run().map(|run| run.offer.clone()).unwrap_or_default());
+        for (pause, call) in edits {
+            if let Some(reason) = unfit(&turn, &offer, &call) {
+                return Err(Error::InvalidAnswer { pause, reason });
+            }
+        }
+        self.turn = Some(turn);
+        Ok(())
     }
 
     pub(super) fn announce(&self, ended: Vec<Entry>) {

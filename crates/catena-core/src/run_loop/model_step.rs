@@ -91,7 +91,7 @@ impl Runner {
         wasted.cache_write = wasted.cache_write.saturating_sub(used.cache_write);
         wasted.reasoning = wasted.reasoning.saturating_sub(used.reasoning);
         wasted.micro_usd = wasted.micro_usd.saturating_sub(used.micro_usd);
-        let message = Arc::new(Message::Assistant(response.message));
+        let message = Arc::new(Message::Assistant(response.message.into_inner()));
         ModelStep {
             message,
             offer,
@@ -116,27 +116,21 @@ impl Runner {
             let closed = self.closing(&entries, "another answer was asked for");
             entries.extend(closed);
         }
-        let results: Vec<_> = entries.iter().filter_map(ended_message).collect();
-        // Those who watch see the message before the answers to its calls.
-        let announce = |run: &crate::context::RunContext| {
-            run.emit_kind(EventKind::Message {
-                message: message.clone(),
-            });
-            if let Some(answer) = message.as_assistant().filter(|_| !usage.is_empty()) {
-                let model = answer.model.clone().unwrap_or_default();
-                run.emit_kind(EventKind::Usage { by: None, model, usage });
+        let (entries, results) = match stopped {
+            // One commit: an answer that was stopped must not be acted on by whoever finds it after a crash.
+            Some((by, ending)) => self.ending(&by, ending, entries),
+            None => {
+                let results = entries.iter().filter_map(ended_message).collect();
+                (entries, results)
             }
         };
-        match stopped {
-            Some((by, ending)) => {
-                self.commit(entries).await?;
-                announce(&self.run);
-                self.end(&by, ending, Vec::new()).await?;
-            }
-            None => {
-                self.commit(entries).await?;
-                announce(&self.run);
-            }
+        self.commit(entries).await?;
+        // Those who watch see the message before the answers to its calls.
+        let model = message.as_assistant().and_then(|answer| answer.model.clone());
+        self.run.emit_kind(EventKind::Message { message });
+        if !usage.is_empty() {
+            let model = model.unwrap_or_default();
+            self.run.emit_kind(EventKind::Usage { by: None, model, usage });
         }
         for message in results {
             self.run.emit_kind(EventKind::Message { message });

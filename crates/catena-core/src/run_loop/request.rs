@@ -43,7 +43,7 @@ impl Runner {
     async fn tools(&self) -> Result<Arc<Vec<Arc<dyn Tool>>>> {
         let own = &self.agent.tools;
         let visible = |tool: &Arc<dyn Tool>| self.run.resources().visible(ResourceKind::Tool, &tool.spec().name);
-        if self.agent.chain.names(Hook::Tools).is_empty() && own.iter().all(visible) {
+        if !self.agent.chain.has(Hook::Tools) && own.iter().all(visible) {
             return Ok(own.clone());
         }
         let offered = self.agent.chain.tools(&self.run).await?;

@@ -14,9 +14,9 @@ pub(crate) fn result_message(call: &ToolCall, output: ToolOutput) -> Arc<Message
         id: MessageId::fresh(),
         call: call.id.clone(),
         name: call.name.clone(),
-        parts: output.parts,
+        parts: output.parts.into_inner(),
         status: output.status,
-        artifact: output.artifact,
+        artifact: output.artifact.map(crate::shared::Shared::into_inner),
     }))
 }
 
@@ -71,14 +71,9 @@ impl Runner {
             let run = thread.run().filter(|run| run.id() == self.run.run_id());
             run.map(|run| run.open.clone()).unwrap_or_default()
         });
-        let undecided = |call: &ToolCall| OpenCall {
-            call: call.clone(),
-            state: CallState::Undecided,
-            approved: Vec::new(),
-        };
         entries.iter().fold(recorded, |mut open, entry| {
             match entry {
-                Entry::Model(step) => open = step.message.calls().map(undecided).collect(),
+                Entry::Model(step) => open = step.message.calls().cloned().map(OpenCall::undecided).collect(),
                 Entry::CallEnded { message, .. } => {
                     open.retain(|open| message.as_tool().is_none_or(|result| result.call != open.call.id));
                 }

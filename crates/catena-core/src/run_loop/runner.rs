@@ -29,7 +29,8 @@ pub(super) struct Runner {
 /// Where a run stopped.
 pub(super) enum Halt {
     Paused(Vec<Pause>),
-    Ended(OutcomeRecord),
+    /// Nothing is left to do but [`Runner::finish`], which is not to be dropped: `after_agent` runs once.
+    Over(OutcomeRecord),
 }
 
 impl Runner {
@@ -55,10 +56,7 @@ impl Runner {
                 Step::End(ending) => self.end("catena", ending, Vec::new()).await,
                 Step::CloseCalls => self.close_calls().await,
                 Step::Wait => return Ok(Halt::Paused(self.pauses())),
-                Step::Finish(outcome) => {
-                    self.finish(&outcome, None).await?;
-                    return Ok(Halt::Ended(outcome));
-                }
+                Step::Finish(outcome) => return Ok(Halt::Over(outcome)),
             };
             if let Err(error) = done {
                 self.fail(error).await?;
@@ -83,9 +81,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Reads what a dropped step may have appended.
-    pub(super) async fn resync(&self) -> Result<()> {
+    /// Reads what a dropped step may have appended. The empty append waits for one that is still on its way.
+    async fn resync(&self) -> Result<()> {
+        let stored = self.agent.store.append(&self.lease, &[]).await?;
         let length = self.run.shared.thread().length();
+        if length == stored {
+            return Ok(());
+        }
         let entries = self.agent.store.load(self.run.thread_id(), length).await?;
         let mut thread = self.run.shared.thread_mut();
         entries.iter().for_each(|entry| thread.apply(entry));
@@ -136,7 +138,22 @@ impl Runner {
     }
 
     /// Journals the decision to end the run, after `entries` and the answers to all open calls.
-    pub(super) async fn end(&mut self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Result<()> {
+    pub(super) async fn end(&mut self, by: &str, ending: Ending, entries: Vec<Entry>) -> Result<()> {
+        let (entries, messages) = self.ending(by, ending, entries);
+        self.commit(entries).await?;
+        for message in messages {
+            self.run.emit_kind(EventKind::Message { message });
+        }
+        Ok(())
+    }
+
+    /// What [`end`](Self::end) journals, and the messages that this adds to the thread.
+    pub(super) fn ending(
+        &mut self,
+        by: &str,
+        ending: Ending,
+        mut entries: Vec<Entry>,
+    ) -> (Vec<Entry>, Vec<Arc<Message>>) {
         entries.extend(self.not_admitted());
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);
@@ -157,11 +174,7 @@ impl Runner {
             })
             .chain(say)
             .collect();
-        self.commit(entries).await?;
-        for message in ended {
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
+        (entries, ended)
     }
 
     /// The start of a run that ends before its input was admitted.
@@ -170,8 +183,8 @@ impl Runner {
     }
 
     /// Runs `after_agent` and closes the run.
-    pub(super) async fn finish(&mut self, outcome: &OutcomeRecord, limit: Option<std::time::Duration>) -> Result<()> {
-        self.agent.chain.after_agent(&self.run, outcome, limit).await;
+    pub(super) async fn finish(&self, outcome: &OutcomeRecord) -> Result<()> {
+        self.agent.chain.after_agent(&self.run, outcome).await;
         let ended = Entry::RunEnded {
             run: self.run.run_id().clone(),
             outcome: outcome.clone(),
@@ -186,14 +199,12 @@ impl Runner {
 
     /// Closes a run that was cancelled: whatever step was under way has been dropped.
     pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
-        /// What a person who pressed Ctrl-C will wait for.
-        const AFTER_AGENT: std::time::Duration = std::time::Duration::from_secs(2);
         self.resync().await?;
         let mut entries: Vec<Entry> = self.not_admitted().into_iter().collect();
         entries.extend(self.closing(&[], "the run was cancelled"));
         self.commit(entries).await?;
         let outcome = OutcomeRecord::Cancelled;
-        self.finish(&outcome, Some(AFTER_AGENT)).await?;
+        self.finish(&outcome).await?;
         Ok(outcome)
     }
 

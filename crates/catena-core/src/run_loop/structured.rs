@@ -80,7 +80,6 @@ enum Found {
 }
 
 fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
-    let mut calls = response.message.calls().peekable();
     if format.strategy == OutputStrategy::Tool
         && let Some(call) = response.message.calls().find(|call| call.name == format.spec().name)
     {
@@ -92,7 +91,7 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
             },
         };
     }
-    if calls.peek().is_some() {
+    if response.message.calls().next().is_some() {
         return Found::OtherCalls;
     }
     match format.parse(&response.message.text()) {
@@ -106,7 +105,7 @@ fn correct(request: &mut ModelRequest, response: ModelResponse, problem: &str) {
     let text = format!("This does not fit: {problem}. Give the whole answer again.");
     let calls: Vec<ToolCall> = response.message.calls().cloned().collect();
     let messages = request.messages_mut();
-    messages.push(Arc::new(Message::Assistant(response.message)));
+    messages.push(Arc::new(Message::Assistant(response.message.into_inner())));
     match calls.is_empty() {
         true => messages.push(Arc::new(Message::user_parts(vec![Part::text(text)]))),
         false => messages.extend(

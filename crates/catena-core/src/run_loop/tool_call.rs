@@ -108,7 +108,7 @@ impl BaseTool for Base {
 /// SHA-256 of what the tool gave, before anyone changed it: loop guards compare it.
 fn digest(output: &ToolOutput) -> String {
     let mut hash = Sha256::new();
-    for part in &output.parts {
+    for part in output.parts.iter() {
         match part.as_text() {
             Some(text) => hash.update(text),
             // Parts serialise: they are wire types without maps whose keys are not strings.

@@ -66,6 +66,20 @@ pub struct OpenCall {
     pub state: CallState,
     /// What a person approved, which need not be asked again.
     pub(crate) approved: Vec<Approval>,
+    /// What a person answered to the tool's last question: it is kept until the call ends, however often that is tried.
+    pub(crate) answer: Option<Decision>,
+}
+
+impl OpenCall {
+    /// A call that nothing is known about yet.
+    pub(crate) fn undecided(call: ToolCall) -> Self {
+        Self {
+            call,
+            state: CallState::Undecided,
+            approved: Vec::new(),
+            answer: None,
+        }
+    }
 }
 
 /// A person let a call run.
@@ -196,6 +210,10 @@ impl RunRecord {
             Entry::Paused { pauses } => {
                 for pause in pauses {
                     if let Some(open) = self.open_mut(&pause.call) {
+                        if pause.asked_by == Asker::Tool {
+                            // A new question: the answer to the one before is used up.
+                            open.answer = None;
+                        }
                         open.state = CallState::Paused(pause.clone());
                     }
                 }
@@ -232,11 +250,8 @@ impl RunRecord {
         self.open = step
             .message
             .calls()
-            .map(|call| OpenCall {
-                call: call.clone(),
-                state: CallState::Undecided,
-                approved: Vec::new(),
-            })
+            .cloned()
+            .map(OpenCall::undecided)
             .collect();
         self.batch = BatchEnd {
             calls: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
@@ -298,6 +313,9 @@ impl RunRecord {
         let CallState::Paused(pause) = std::mem::replace(&mut open.state, CallState::Undecided) else {
             return;
         };
+        if pause.asked_by == Asker::Tool {
+            open.answer = Some(decision.clone());
+        }
         if let (Asker::Gates(askers), Some((tool, input))) = (&pause.asked_by, approved(&pause, decision)) {
             open.approved.push(Approval {
                 askers: askers.clone(),
