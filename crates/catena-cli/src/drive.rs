@@ -15,8 +15,6 @@ use crate::render::{Piece, Renderer, View, clean, compact};
 
 /// How long a cancelled run may take to journal its end, its last hooks included.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// Columns of a line where nothing tells how many there are.
-const WIDTH: usize = 100;
 
 /// How a run is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +129,7 @@ impl<'a> Shown<'a> {
             stream: watch == Watch::Stream,
             reasoning: output.lively || verbose > 0,
             verbose,
-            width: WIDTH,
+            width: output.width(),
             paint: output.paint,
         };
         Self {
@@ -143,6 +141,7 @@ impl<'a> Shown<'a> {
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<()> {
+        self.renderer.fit(self.output.width());
         let pieces = self.renderer.show(event);
         if self.watch == Watch::Json {
             let line = serde_json::to_string(event)

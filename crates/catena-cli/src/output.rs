@@ -3,7 +3,11 @@
 //! Answers go to standard output, everything else to standard error. A reader that closes standard output ends the command quietly
 //! ([`CliError::Closed`]); a closed standard error is nobody's problem.
 
+mod terminal;
+
 use std::io::{self, IsTerminal, Write};
+
+pub(crate) use terminal::{Unechoed, forget_typed};
 
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
@@ -56,6 +60,19 @@ impl Output {
     /// Without effects that overwrite lines.
     pub(crate) fn calm(self) -> Self {
         Self { lively: false, ..self }
+    }
+
+    /// Columns of the window that notes are read in, as it is now; a constant elsewhere, so that logs look the same everywhere.
+    pub(crate) fn width(&self) -> usize {
+        /// What a log's reader can take in at a glance.
+        const WIDTH: usize = 100;
+        /// Narrower windows have to wrap.
+        const NARROWEST: usize = 40;
+        let terminal = match self.notes {
+            Notes::ToStderr => terminal::width(&io::stderr()),
+            Notes::ToStdout => terminal::width(&io::stdout()),
+        };
+        terminal.map_or(WIDTH, |width| width.max(NARROWEST))
     }
 
     /// Writes to standard output, at once.

@@ -97,6 +97,11 @@ impl Renderer {
         self.usage
     }
 
+    /// A line may take this many columns from now on: the window was resized.
+    pub(crate) fn fit(&mut self, width: usize) {
+        self.view.width = width;
+    }
+
     /// What an event looks like; most look like nothing.
     pub(crate) fn show(&mut self, event: &RunEvent) -> Vec<Piece> {
         let mut pieces = Vec::new();

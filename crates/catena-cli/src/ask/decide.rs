@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::lines::{Line, Lines};
 use crate::error::Result;
 use crate::output::Output;
+use crate::render::clean;
 use crate::render::question::{question, word};
 
 /// Asks each question in turn; none if the person would rather not answer now.
@@ -19,6 +20,7 @@ pub(crate) async fn decide(output: &Output, lines: &mut Lines, pauses: &[Pause])
             output.hint(&format!("question {} of {}", index + 1, pauses.len()));
         }
         output.note(&question(pause, output.paint));
+        lines.forget_typed();
         let Some(decision) = one(output, lines, pause).await? else {
             return Ok(None);
         };
@@ -33,7 +35,7 @@ pub(crate) async fn decide(output: &Output, lines: &mut Lines, pauses: &[Pause])
 /// Asks until the answer is one that the question takes.
 async fn one(output: &Output, lines: &mut Lines, pause: &Pause) -> Result<Option<Decision>> {
     let allowed = &pause.request.allowed;
-    // A question that only takes words needs no menu.
+    // A question that only takes words needs no menu, and there is none to go back to.
     let only_words = allowed[..] == [DecisionKind::Respond];
     loop {
         let kind = if only_words {
@@ -50,33 +52,51 @@ async fn one(output: &Output, lines: &mut Lines, pause: &Pause) -> Result<Option
                 }
             }
         };
+        match detailed(output, lines, pause, kind).await? {
+            Detail::Decided(decision) => return Ok(Some(decision)),
+            Detail::Back if only_words => return Ok(None),
+            Detail::Back => {}
+            Detail::End => return Ok(None),
+        }
+    }
+}
+
+/// How the second half of a decision ended.
+enum Detail {
+    Decided(Decision),
+    /// Ctrl-C: another decision may be taken.
+    Back,
+    /// Nobody is there any more.
+    End,
+}
+
+/// What belongs to a decision of this kind, asked for until it fits.
+async fn detailed(output: &Output, lines: &mut Lines, pause: &Pause, kind: DecisionKind) -> Result<Detail> {
+    let (prompt, mut initial) = match kind {
+        DecisionKind::Approve => return Ok(Detail::Decided(Decision::Approve)),
+        DecisionKind::Reject => ("why, for the model (or nothing)› ", String::new()),
+        DecisionKind::Edit => ("input› ", pause.input.to_string()),
+        DecisionKind::Respond => ("answer› ", String::new()),
+    };
+    loop {
+        let typed = match lines.answer(prompt, &initial).await? {
+            Line::Text(typed) => typed,
+            Line::Interrupted => return Ok(Detail::Back),
+            Line::End => return Ok(Detail::End),
+        };
         let decision = match kind {
-            DecisionKind::Approve => Ok(Decision::Approve),
-            DecisionKind::Reject => {
-                let Line::Text(why) = lines.answer("why, for the model (or nothing)› ", "").await? else {
-                    return Ok(None);
-                };
-                Ok(Decision::Reject {
-                    message: Some(why.trim().to_owned()).filter(|why| !why.is_empty()),
-                })
-            }
-            DecisionKind::Edit => {
-                let Line::Text(input) = lines.answer("input› ", &pause.input.to_string()).await? else {
-                    return Ok(None);
-                };
-                edited(&input)
-            }
-            DecisionKind::Respond => {
-                let Line::Text(words) = lines.answer("answer› ", "").await? else {
-                    return Ok(None);
-                };
-                Ok(response(pause, words))
-            }
+            DecisionKind::Edit => edited(&typed),
+            DecisionKind::Respond => Ok(response(pause, typed.clone())),
+            _ => Ok(Decision::Reject {
+                message: Some(typed.trim().to_owned()).filter(|why| !why.is_empty()),
+            }),
         };
         match decision.and_then(|decision| pause.check(&decision).map(|()| decision)) {
-            Ok(decision) => return Ok(Some(decision)),
-            Err(problem) => output.note_line(&output.paint.yellow(&problem)),
+            Ok(decision) => return Ok(Detail::Decided(decision)),
+            Err(problem) => output.note_line(&output.paint.yellow(&clean(&problem))),
         }
+        // What was typed can be mended.
+        initial = typed;
     }
 }
 

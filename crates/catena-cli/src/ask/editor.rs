@@ -9,7 +9,10 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Cmd, CompletionType, Config, Context, Editor, Helper, KeyCode, KeyEvent, Modifiers};
+use rustyline::{
+    Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext, EventHandler, Helper,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
 
 use super::lines::Line;
 use crate::error::{CliError, Result};
@@ -48,6 +51,7 @@ impl LineEditor {
             in_message: true,
         }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        editor.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(ClearFirst)));
         let history = data_dir.join(FILE);
         // The first time there is none, and one that cannot be read is no reason not to talk.
         let _ = editor.load_history(&history);
@@ -82,6 +86,15 @@ impl LineEditor {
         if let Err(error) = self.editor.append_history(&self.history) {
             tracing::warn!(%error, "the history cannot be written");
         }
+    }
+}
+
+/// Ctrl-C takes back what was typed; only where nothing is left does it interrupt.
+struct ClearFirst;
+
+impl ConditionalEventHandler for ClearFirst {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext<'_>) -> Option<Cmd> {
+        (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
     }
 }
 

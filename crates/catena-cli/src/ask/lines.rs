@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines as TokioLines, Stdin};
 use super::editor::LineEditor;
 use crate::app::App;
 use crate::error::{CliError, Result};
-use crate::output::Output;
+use crate::output::{self, Output};
 
 /// What a person typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,13 @@ impl Lines {
     /// If the terminal or standard input cannot be read.
     pub(crate) async fn message(&mut self, waiting: bool) -> Result<Line> {
         self.read(if waiting { "?› " } else { "› " }, "", true).await
+    }
+
+    /// What was typed before a question was asked does not answer it.
+    pub(crate) fn forget_typed(&self) {
+        if self.is_terminal() {
+            output::forget_typed();
+        }
     }
 
     /// The answer to a question.

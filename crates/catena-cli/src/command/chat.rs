@@ -18,6 +18,7 @@ use crate::ask::{self, Line, Lines};
 use crate::attach;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
+use crate::output::Unechoed;
 use crate::render::clean;
 use crate::session::Session;
 use crate::threads;
@@ -162,7 +163,10 @@ impl Chat<'_> {
     async fn watch(&mut self, handle: RunHandle, thread: &ThreadId) -> Result<()> {
         let output = &self.app.output;
         let watch = Watch::fitting(output, false);
-        let watched = match drive::watch(handle, output, watch, self.verbose).await {
+        let unechoed = self.lines.is_terminal().then(Unechoed::new);
+        let watched = drive::watch(handle, output, watch, self.verbose).await;
+        drop(unechoed);
+        let watched = match watched {
             Ok(watched) => watched,
             // It is cancelled all the same, and ends behind the prompt.
             Err(CliError::Core(catena_core::Error::Cancelled)) if self.lines.is_terminal() => return Ok(()),

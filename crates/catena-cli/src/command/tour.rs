@@ -16,7 +16,7 @@ use crate::args;
 use crate::ask::Lines;
 use crate::drive;
 use crate::error::{CliError, Exit, Result};
-use crate::output::Output;
+use crate::output::{Output, Unechoed};
 use stage::Stage;
 
 /// How long a person is left to read a step's first lines.
@@ -64,6 +64,7 @@ async fn pause(stage: &Stage, wait: Duration) -> Result<()> {
     if !stage.at_leisure {
         return Ok(());
     }
+    let _unechoed = Unechoed::new();
     tokio::select! {
         () = tokio::time::sleep(wait) => Ok(()),
         () = drive::interrupt() => Err(catena_core::Error::Cancelled.into()),

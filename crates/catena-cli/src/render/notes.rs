@@ -10,7 +10,9 @@ impl Renderer {
     pub(super) fn aside(&mut self, kind: &EventKind, out: &mut Vec<Piece>) {
         let paint = self.view.paint;
         match kind {
-            EventKind::RunStarted { resumed: true } => self.note(out, &paint.dim("  (going on where the run stopped)")),
+            EventKind::RunStarted { resumed: true } if self.view.verbose > 0 => {
+                self.note(out, &paint.dim("  (going on where the run stopped)"))
+            }
             EventKind::Warning { source, message } => {
                 let line = format!("{} {}: {}", paint.yellow("warning:"), clean(source), clean(message));
                 self.note(out, &line);
