@@ -1,17 +1,25 @@
 //! From a configuration to an agent.
 
+mod agents;
+mod chain;
+mod draft;
+mod models;
+mod settings;
+mod store;
+
+pub(crate) use models::Models;
+pub use store::open_store;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use catena_core::agent::Agent;
 use catena_core::chain::ChainReport;
-use catena_core::checkpoint::{Checkpointer, StoreError};
+use catena_core::checkpoint::StoreError;
 use catena_core::model::Model;
-use catena_core::prompt::Trusted;
-use catena_store::SqliteCheckpointer;
 
-use crate::config::{Config, StoreConfig};
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::problem::ConfigErrors;
 
@@ -28,10 +36,11 @@ pub struct Setup {
 
 /// An agent, and what there is to know about it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Built {
     /// The agent.
     pub agent: Agent,
-    /// Its chain, with the built-in middlewares that are not in it and why.
+    /// Its chain, with the registered middlewares that are not in it and why.
     pub report: ChainReport,
     /// What works and is probably not meant, a sentence each.
     pub warnings: Vec<String>,
@@ -45,68 +54,42 @@ pub enum BuildError {
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The store cannot be opened.
-    #[error("the store cannot be used")]
+    #[error(transparent)]
     Store(#[from] StoreError),
-    /// The parts do not fit together.
-    #[error("agent `{agent}` cannot be built")]
-    Agent {
-        /// The agent.
-        agent: String,
-        /// What is wrong.
-        #[source]
-        source: catena_core::Error,
-    },
+    /// The runtime ended, or a part of the agent panicked.
+    #[error("building the agent was interrupted")]
+    Interrupted(#[source] tokio::task::JoinError),
 }
 
 impl BuildError {
-    /// A stable, snake_case word for programs: `config` or `store`.
+    /// A stable, snake_case word for programs: `config`, `store` or `interrupted`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Config(_) | Self::Agent { .. } => "config",
+            Self::Config(_) => "config",
             Self::Store(_) => "store",
+            Self::Interrupted(_) => "interrupted",
         }
     }
 }
 
-/// Builds an agent: connects its models, opens the store, puts its chain together.
+/// Builds an agent: connects its models, puts its chain together, opens the store. Its subagents are built with it and share the store.
 ///
 /// # Errors
-/// A [`BuildError`] with every problem found.
+/// [`BuildError::Config`] with every problem of this agent and its subagents, a missing key among them; [`BuildError::Store`] if the
+/// database cannot be used.
 ///
 /// # Cancel safety
 /// Nothing is left behind but a database file that may have been made.
 pub async fn build(config: &Config, agent: &str, setup: &Setup) -> Result<Built, BuildError> {
     let name = config.agent_name(Some(agent))?.to_owned();
+    // Certificates and schemas are read from the disk.
+    let drawn = tokio::task::spawn_blocking({
+        let (config, setup) = (config.clone(), setup.clone());
+        move || draft::all(config, &name, &setup)
+    });
+    let drafts = drawn.await.map_err(BuildError::Interrupted)??;
     let store = open_store(config, setup).await?;
-    let missing = || ConfigErrors::one(std::path::Path::new(""), "no model is configured");
-    let model = setup.default_model.clone().ok_or_else(missing)?;
-    let mut builder = Agent::builder(model).name(name.clone()).store(store);
-    if let Some(prompt) = config.agents.get(&name).and_then(|agent| agent.prompt.clone()) {
-        builder = builder.prompt(Trusted(prompt));
-    }
-    let agent = builder
-        .build()
-        .map_err(|source| BuildError::Agent { agent: name, source })?;
-    Ok(Built {
-        report: agent.chain(),
-        agent,
-        warnings: Vec::new(),
-    })
-}
-
-/// Opens the store of a configuration, for work on threads that needs no agent.
-///
-/// # Errors
-/// [`BuildError::Store`] says what is wrong with the database or its directory.
-///
-/// # Cancel safety
-/// Nothing is left behind but a database file that may have been made.
-pub async fn open_store(config: &Config, setup: &Setup) -> Result<Arc<dyn Checkpointer>, BuildError> {
-    let default = || setup.data_dir.join(StoreConfig::FILE).to_string_lossy().into_owned();
-    let location = config.store.url.clone().unwrap_or_else(default);
-    Ok(Arc::new(
-        SqliteCheckpointer::open(&location, config.store.options()).await?,
-    ))
+    Ok(agents::assemble(config, drafts, store)?)
 }
 
 impl fmt::Debug for Setup {

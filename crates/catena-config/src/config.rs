@@ -5,24 +5,30 @@
 
 mod agent;
 mod discover;
+mod load;
 mod model;
+mod resolved;
 mod store;
 
 pub use agent::{AgentConfig, Compat, MiddlewareConfig, OutputConfig};
 pub use discover::discover;
 pub use model::ModelConfig;
+pub(crate) use resolved::ModelChoice;
 pub use store::StoreConfig;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 
 use catena_core::principal::Principal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::problem::ConfigErrors;
+use crate::nearest::instead;
+use crate::node::Step;
+use crate::origin::Origin;
+use crate::problem::{ConfigErrors, Problem};
 
-/// A catena configuration: models, agents, and where threads are kept.
+/// A configuration: models, agents, and where threads are kept.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -40,26 +46,11 @@ pub struct Config {
     /// People and programs that runs can be for, by the names that `--as` takes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub principals: BTreeMap<String, Principal>,
+    #[serde(skip)]
+    pub(crate) origin: Arc<Origin>,
 }
 
 impl Config {
-    /// Reads and checks a file.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the file, sorted by position.
-    pub fn load(path: &Path) -> Result<Self, ConfigErrors> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigErrors::one(path, error.to_string()))?;
-        Self::parse(&text, path)
-    }
-
-    /// Checks a text. Relative paths in it are relative to `origin`, the file that it came from.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the text, sorted by position.
-    pub fn parse(text: &str, origin: &Path) -> Result<Self, ConfigErrors> {
-        toml::from_str(text).map_err(|error| ConfigErrors::one(origin, error.message()))
-    }
-
     /// What holds without any file: one agent, `assistant`, of the model that the program chooses.
     pub fn sensible() -> Self {
         Self {
@@ -73,17 +64,34 @@ impl Config {
     /// # Errors
     /// If there is no such agent, with the nearest name; if several could be meant, with all of them.
     pub fn agent_name(&self, asked: Option<&str>) -> Result<&str, ConfigErrors> {
-        let named = asked
-            .or(self.default_agent.as_deref())
-            .unwrap_or(AgentConfig::DEFAULT_NAME);
-        let found = self.agents.get_key_value(named);
-        found
-            .map(|(name, _)| name.as_str())
-            .ok_or_else(|| ConfigErrors::one(Path::new(""), format!("there is no agent `{named}`")))
+        let named = asked.or(self.default_agent.as_deref());
+        let wanted = match (named, self.agents.len()) {
+            (Some(name), _) => name,
+            (None, 1) => self
+                .agents
+                .keys()
+                .next()
+                .map_or(AgentConfig::DEFAULT_NAME, String::as_str),
+            (None, _) => AgentConfig::DEFAULT_NAME,
+        };
+        if let Some((name, _)) = self.agents.get_key_value(wanted) {
+            return Ok(name);
+        }
+        let names = self.agents.keys().map(String::as_str);
+        let path = self.origin.source.path();
+        let problem = match named {
+            Some(name) => Problem::of_file(path, format!("there is no agent `{name}`")).help(instead(name, names)),
+            None => {
+                let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                let message = format!("several agents could be meant: {}", names.join(", "));
+                Problem::of_file(path, message).help("name one, or write `default_agent` into the file".to_owned())
+            }
+        };
+        Err(problem.into())
     }
-}
 
-/// The JSON Schema of the file.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Config).to_value()
+    /// A problem of what stands at the end of these steps.
+    pub(crate) fn problem<'a>(&self, steps: impl IntoIterator<Item = Step<'a>>, message: impl AsRef<str>) -> Problem {
+        self.origin.problem(steps, message)
+    }
 }

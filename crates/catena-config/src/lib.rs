@@ -23,14 +23,22 @@
 //! ```
 
 mod build;
+mod check;
 mod config;
 mod environment;
+mod nearest;
+mod node;
+mod origin;
 mod problem;
+mod registry;
+mod schema;
+mod secret;
+mod shape;
 mod source;
 
 pub use build::{BuildError, Built, Setup, build, open_store};
-pub use config::{
-    AgentConfig, Compat, Config, MiddlewareConfig, ModelConfig, OutputConfig, StoreConfig, discover, schema,
-};
+pub use config::{AgentConfig, Compat, Config, MiddlewareConfig, ModelConfig, OutputConfig, StoreConfig, discover};
 pub use environment::{Environment, environment};
 pub use problem::{ConfigErrors, Problem};
+pub use registry::{BuildContext, Entry, OptionError, Registry};
+pub use schema::schema;

@@ -76,11 +76,11 @@ impl AgentConfig {
 /// A middleware of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["use"]))]
 #[non_exhaustive]
 pub struct MiddlewareConfig {
     /// Which middleware, by name. The same one may be listed several times.
     #[serde(rename = "use")]
-    #[schemars(required)]
     pub kind: String,
     /// Takes it out of the chain. Default: `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

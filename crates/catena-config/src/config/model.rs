@@ -11,10 +11,10 @@ use serde_json::Value;
 /// A model: who provides it, how it is reached, how it is asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("required" = ["model"]))]
 #[non_exhaustive]
 pub struct ModelConfig {
     /// `provider:model`, such as `openai:gpt-5-mini` or `ollama:qwen3:4b`. Required.
-    #[schemars(required)]
     pub model: String,
     /// Where the provider is reached, as its documentation gives it (for OpenAI-compatible servers with `/v1`). Default: the provider's own
     /// address.
