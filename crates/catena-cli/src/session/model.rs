@@ -102,7 +102,13 @@ pub(crate) async fn choose(
     let output = &app.output;
     match origin(choice, config, agent, &app.environment) {
         Origin::Configured => {}
-        Origin::Typed(model) => typed(config, agent, model, choice.base_url.clone()),
+        Origin::Typed(model) => {
+            if let Some(entry) = typed(config, agent, model, choice.base_url.clone()) {
+                // What is wrong with it is told as what it is: something typed, not something in a file.
+                providers::connect(&entry.spec(), &**app.environment.reader())?;
+                put(config, agent, entry);
+            }
+        }
         Origin::Key { model, variable } => {
             output.hint(&format!(
                 "using {model}, because {variable} is set; choose another with `--model provider:model`"
@@ -125,13 +131,11 @@ pub(crate) async fn choose(
     Ok(Chosen::default())
 }
 
-/// A name from the configuration, or a model of its own.
-fn typed(config: &mut Config, agent: &str, model: String, base_url: Option<String>) {
+/// A model of its own; none if the name is one of the configuration's, which then is the agent's.
+fn typed(config: &mut Config, agent: &str, model: String, base_url: Option<String>) -> Option<ModelConfig> {
     if base_url.is_none() && config.models.contains_key(&model) {
-        if let Some(agent) = config.agents.get_mut(agent) {
-            agent.model = Some(model);
-        }
-        return;
+        config.agents.get_mut(agent)?.model = Some(model);
+        return None;
     }
     // With an address of its own, a model needs no known provider.
     let full = if base_url.is_some() && !model.contains(':') {
@@ -141,7 +145,7 @@ fn typed(config: &mut Config, agent: &str, model: String, base_url: Option<Strin
     };
     let mut entry = ModelConfig::new(full);
     entry.base_url = base_url;
-    put(config, agent, entry);
+    Some(entry)
 }
 
 fn use_local(app: &App, config: &mut Config, agent: &str, started: local::Started) -> Chosen {
@@ -244,15 +248,16 @@ mod tests {
     #[test]
     fn a_bare_model_name_with_an_address_needs_no_provider() {
         let mut config = Config::sensible();
-        typed(
-            &mut config,
-            "assistant",
-            "my-model".into(),
-            Some("http://127.0.0.1:1/v1".into()),
-        );
-        assert_eq!(
-            config.models.get(CHOSEN).map(|entry| entry.model.as_str()),
-            Some("compatible:my-model")
-        );
+        let url = Some("http://127.0.0.1:1/v1".to_owned());
+        let entry = typed(&mut config, "assistant", "my-model".into(), url);
+        assert_eq!(entry.map(|entry| entry.model).as_deref(), Some("compatible:my-model"));
+    }
+
+    #[test]
+    fn a_typed_name_may_be_one_of_the_configuration() {
+        let mut config = Config::sensible();
+        config.models.insert("fast".into(), ModelConfig::new("ollama:qwen3:4b"));
+        assert!(typed(&mut config, "assistant", "fast".into(), None).is_none());
+        assert_eq!(config.agents["assistant"].model.as_deref(), Some("fast"));
     }
 }
