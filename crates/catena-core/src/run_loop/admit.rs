@@ -20,7 +20,6 @@ impl Runner {
             let (by, ending) = stopped.ok_or(Error::Cancelled)?;
             return self.end(&by, ending, Vec::new()).await;
         }
-        self.input = None;
         let mut entries = vec![
             Entry::RunStarted(start),
             Entry::Admitted {

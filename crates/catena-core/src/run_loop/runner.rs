@@ -19,7 +19,7 @@ pub(super) struct Runner {
     pub(super) agent: Arc<AgentShared>,
     pub(super) run: RunContext,
     pub(super) lease: Lease,
-    /// The input, until it is admitted.
+    /// What begins the run; a resumed run has begun.
     pub(super) input: Option<(RunStart, Vec<Arc<Message>>)>,
     /// The turn of the last model call; a resumed run has none until it needs one.
     pub(super) turn: Option<Turn>,
@@ -140,8 +140,14 @@ impl Runner {
     }
 
     /// Journals the decision to end the run, after `entries` and the answers to all open calls.
-    pub(super) async fn end(&mut self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Result<()> {
-        entries.extend(self.not_admitted());
+    pub(super) async fn end(&mut self, by: &str, ending: Ending, entries: Vec<Entry>) -> Result<()> {
+        let entries = self.ending(by, ending, entries);
+        self.commit(entries).await
+    }
+
+    /// What [`end`](Self::end) journals.
+    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Vec<Entry> {
+        entries.extend(self.not_begun(&entries));
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);
         let say = match &ending.say {
@@ -153,12 +159,17 @@ impl Runner {
             ending,
         });
         entries.extend(say.map(|message| Entry::Message { message }));
-        self.commit(entries).await
+        entries
     }
 
     /// The start of a run that ends before its input was admitted.
-    fn not_admitted(&mut self) -> Option<Entry> {
-        self.input.take().map(|(start, _)| Entry::RunStarted(start))
+    fn not_begun(&self, entries: &[Entry]) -> Option<Entry> {
+        let recorded = self
+            .run
+            .record(|thread| thread.run().is_some_and(|run| run.id() == self.run.run_id()));
+        let begun = recorded || entries.iter().any(|entry| matches!(entry, Entry::RunStarted(_)));
+        let (start, _) = self.input.as_ref().filter(|_| !begun)?;
+        Some(Entry::RunStarted(start.clone()))
     }
 
     /// Runs `after_agent` and closes the run.
@@ -179,7 +190,7 @@ impl Runner {
     /// Closes a run that was cancelled: whatever step was under way has been dropped.
     pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
         self.resync().await?;
-        let mut entries: Vec<Entry> = self.not_admitted().into_iter().collect();
+        let mut entries: Vec<Entry> = self.not_begun(&[]).into_iter().collect();
         entries.extend(self.closing(&[], "the run was cancelled"));
         self.commit(entries).await?;
         let outcome = OutcomeRecord::Cancelled;

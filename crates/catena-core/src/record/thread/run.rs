@@ -234,7 +234,7 @@ impl RunRecord {
                 Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
-            Entry::RunEnded { outcome, .. } => self.ended = Some(outcome.clone()),
+            Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
             _ => {}
         }
     }
