@@ -18,7 +18,7 @@ use crate::ask::{self, Line, Lines};
 use crate::attach;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
-use crate::output::Unechoed;
+use crate::output::Modes;
 use crate::render::clean;
 use crate::session::Session;
 use crate::threads;
@@ -49,7 +49,13 @@ pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
         verbose: app.global.verbose,
     };
     chat.greet();
-    let ended = chat.converse().await;
+    // The line editor cannot be called off: if the process is asked to end, the terminal must not stay as the editor has it.
+    let modes = chat.lines.is_terminal().then(Modes::keep);
+    let ended = tokio::select! {
+        ended = chat.converse() => ended,
+        () = drive::terminated() => Err(catena_core::Error::Cancelled.into()),
+    };
+    drop(modes);
     chat.lines.close();
     if let (Ok(_), Some(thread), true) = (&ended, &chat.thread, chat.lines.is_terminal()) {
         app.output.hint(&format!(
@@ -163,7 +169,7 @@ impl Chat<'_> {
     async fn watch(&mut self, handle: RunHandle, thread: &ThreadId) -> Result<()> {
         let output = &self.app.output;
         let watch = Watch::fitting(output, false);
-        let unechoed = self.lines.is_terminal().then(Unechoed::new);
+        let unechoed = self.lines.is_terminal().then(Modes::without_echo);
         let watched = drive::watch(handle, output, watch, self.verbose).await;
         drop(unechoed);
         let watched = match watched {

