@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base64::Engine;
 use catena_core::message::{Data, File, Image, Message, Part};
+use catena_core::model::Model;
 
 use crate::error::{CliError, Result};
 
@@ -53,6 +54,22 @@ pub(crate) async fn attach(path: &Path) -> Result<Part> {
             path.display()
         ))),
     }
+}
+
+/// What the model will not see of an attachment; none if it reads it.
+pub(crate) fn unseen(part: &Part, model: &dyn Model) -> Option<String> {
+    let profile = model.profile();
+    let what = match part {
+        Part::Image(_) if !profile.images => "images",
+        Part::File(File {
+            data: Data::Base64(_), ..
+        }) if !profile.files => "documents",
+        _ => return None,
+    };
+    Some(format!(
+        "{} does not read {what}: it will only be told that one is there",
+        model.name()
+    ))
 }
 
 /// A person's message: the files first, then what is asked about them.

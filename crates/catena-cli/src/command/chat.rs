@@ -33,7 +33,8 @@ pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
     for file in &args.files {
         files.push(attach::attach(file).await?);
     }
-    let session = Session::open(app, &args.choice).await?;
+    let session = Session::open_for(app, &args.choice, args.thread.as_deref()).await?;
+    session.warn_unseen(app, &files);
     let thread = match &args.thread {
         Some(name) => Some(threads::find_or_new(session.store().as_ref(), name).await?),
         None => None,
@@ -53,7 +54,11 @@ pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
     let modes = chat.lines.is_terminal().then(Modes::keep);
     let ended = tokio::select! {
         ended = chat.converse() => ended,
-        () = drive::terminated() => Err(catena_core::Error::Cancelled.into()),
+        () = drive::terminated() => {
+            // The prompt stands on the line.
+            app.output.note("\n");
+            Err(catena_core::Error::Cancelled.into())
+        }
     };
     drop(modes);
     chat.lines.close();
@@ -266,8 +271,11 @@ impl Chat<'_> {
                 }
             }
             Slash::File(path) => {
-                let part = attach::attach(path.as_ref()).await?;
-                self.files.push(part);
+                self.files.push(attach::attach(path.as_ref()).await?);
+                self.session.warn_unseen(
+                    self.app,
+                    self.files.last().map(std::slice::from_ref).unwrap_or_default(),
+                );
                 output.hint(&format!("attached to your next message ({} in all)", self.files.len()));
             }
             Slash::Chain => output.note(&super::chain::render(&self.session.report)),

@@ -34,7 +34,8 @@ pub(crate) async fn run(app: &App, args: args::Run) -> Result<Exit> {
             "there is nothing to ask: give a prompt, as in `catena run \"What is a chain?\"`, or pipe one in".into(),
         ));
     }
-    let session = Session::open(app, &args.choice).await?;
+    let session = Session::open_for(app, &args.choice, args.thread.as_deref()).await?;
+    session.warn_unseen(app, &files);
     let mut input = Input::messages(vec![attach::message(&prompt, files)]).principal(session.principal.clone());
     if let Some(thread) = &args.thread {
         input = input.thread(threads::find_or_new(session.store().as_ref(), thread).await?);
