@@ -1,7 +1,8 @@
 //! An agent runtime whose every behaviour is middleware.
 //!
 //! An agent is a model, some tools, and a chain of [middleware]. Build one with [`Agent::builder`], run it with [`Agent::run`], watch it with
-//! [`Agent::start`]. What the ten hooks may do is in the documentation of [`mod@middleware`]; how a thread is kept, in [`record`].
+//! [`Agent::start`]. What the ten hooks may do is in the documentation of [`mod@middleware`]; how a thread is kept, in [`record`]. To
+//! write a middleware, start with the [guide].
 //!
 //! ```
 //! use catena::prelude::*;
@@ -35,6 +36,9 @@ pub mod models {
 pub mod store {
     pub use catena_store::*;
 }
+
+#[doc = include_str!("../docs/guide.md")]
+pub mod guide {}
 
 /// What most programs need.
 pub mod prelude {

@@ -93,7 +93,7 @@ fn guard(_: Nothing, _: &mut BuildContext<'_>) -> Result<Arc<dyn Middleware>, Op
 }
 
 /// Three middlewares: one anybody may list, one of the base that keeps the agent safe, one that is not there.
-pub fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     Registry::builtin()
         .with(Entry::new("greeting", Priority(140), "Says what to say first.", greeting).aliases(&["greet"]))
         .with(

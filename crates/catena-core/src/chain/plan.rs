@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::report::{ChainReport, ReportRow};
+use crate::event::Observer;
 use crate::middleware::{Hook, Middleware, Priority};
 
 /// How a chain is ordered.
@@ -97,8 +98,12 @@ impl Chain {
     }
 
     /// The middlewares that observe.
-    pub(crate) fn observers(&self) -> Arc<[Arc<dyn Middleware>]> {
-        self.hook(Hook::Observe).map(|entry| entry.middleware.clone()).collect()
+    pub(crate) fn observers(&self) -> Arc<[Observer]> {
+        let observer = |entry: &Planned| Observer {
+            name: entry.name.clone(),
+            middleware: entry.middleware.clone(),
+        };
+        self.hook(Hook::Observe).map(observer).collect()
     }
 
     /// How the chain is ordered.

@@ -36,7 +36,7 @@ pub(super) struct Worked {
 impl ToolWork {
     pub(super) async fn run(self) -> Worked {
         let started = Instant::now();
-        let run = self.run.for_call(&self.call.id);
+        let run = self.run.for_call(&self.call);
         let base = Base {
             run: run.clone(),
             tool: self.tool,

@@ -28,6 +28,8 @@ pub struct RunRecord {
     pub(crate) last: Last,
     pub(crate) ending: Option<(String, Ending)>,
     pub(crate) spoke: bool,
+    /// The last answer had no calls, and another one was asked for.
+    pub(crate) asked_again: bool,
     pub(crate) structured: Option<Value>,
     pub(crate) ended: Option<OutcomeRecord>,
     /// Model messages in a row whose calls were all invalid.
@@ -125,6 +127,7 @@ impl RunRecord {
             last: Last::Input,
             ending: None,
             spoke: false,
+            asked_again: false,
             structured: None,
             ended: None,
             invalid_in_a_row: 0,
@@ -228,12 +231,10 @@ impl RunRecord {
             }
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
-                let totals = Arc::make_mut(&mut self.totals);
-                totals.attempts += attempts;
-                totals.usage += *usage;
+                Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
-            Entry::RunEnded { outcome, .. } => self.ended = Some(outcome.clone()),
+            Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
             _ => {}
         }
     }
@@ -247,12 +248,7 @@ impl RunRecord {
         self.offer = step.offer.clone();
         self.spoke |= step.last_word;
         self.structured.clone_from(&step.structured);
-        self.open = step
-            .message
-            .calls()
-            .cloned()
-            .map(OpenCall::undecided)
-            .collect();
+        self.open = step.message.calls().cloned().map(OpenCall::undecided).collect();
         self.batch = BatchEnd {
             calls: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             ..BatchEnd::default()
@@ -262,6 +258,7 @@ impl RunRecord {
         } else {
             Last::Input
         };
+        self.asked_again = self.open.is_empty() && step.ask_again;
         if self.open.is_empty() {
             self.invalid_in_a_row = 0;
         }
