@@ -6,6 +6,8 @@
 
 mod slash;
 
+use std::path::Path;
+
 use catena_core::agent::OnInterrupt;
 use catena_core::id::ThreadId;
 use catena_core::interrupt::Pause;
@@ -29,10 +31,12 @@ use slash::Slash;
 /// # Errors
 /// If it cannot begin; what goes wrong within it is said and the conversation goes on.
 pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
-    let mut files = Vec::new();
-    for file in &args.files {
-        files.push(attach::attach(file).await?);
+    if args.files.iter().any(|file| file == Path::new("-")) {
+        return Err(CliError::Usage(
+            "in a conversation, standard input is for messages; attach a file by its name".into(),
+        ));
     }
+    let files = attach::attach_all(&args.files).await?;
     let session = Session::open_for(app, &args.choice, args.thread.as_deref()).await?;
     session.warn_unseen(app, &files);
     let thread = match &args.thread {

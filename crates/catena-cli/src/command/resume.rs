@@ -13,6 +13,7 @@ use crate::args;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
 use crate::session::Session;
+use crate::stdin;
 use crate::threads;
 
 /// Resumes it.
@@ -63,7 +64,7 @@ fn must_be_resumable(id: &ThreadId, thread: &Thread) -> Result<()> {
 
 async fn decisions(file: &Path) -> Result<String> {
     match file == Path::new("-") {
-        true => run::read_stdin().await,
+        true => stdin::read().await,
         false => tokio::fs::read_to_string(file)
             .await
             .map_err(CliError::file("read", file)),

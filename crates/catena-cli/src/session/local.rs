@@ -37,6 +37,8 @@ pub(crate) struct Started {
 pub(crate) fn model(app: &App, gguf: Option<&Path>) -> Result<LocalModel> {
     let mut options = LocalOptions::new(app.data_dir()?).context(CONTEXT);
     if let Some(gguf) = gguf {
+        // Before anything is fetched for it.
+        std::fs::File::open(gguf).map_err(CliError::file("read", gguf))?;
         let path = std::path::absolute(gguf).map_err(CliError::file("find", gguf))?;
         options = options.gguf(path);
     }
