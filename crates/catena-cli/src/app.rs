@@ -17,8 +17,8 @@ use crate::error::{CliError, Exit, Result};
 use crate::output::Output;
 use crate::render::clean;
 
-/// How long work in the background may take after the last word: a database that is being closed, a server that is being ended.
-const GOODBYE: Duration = Duration::from_secs(3);
+/// How long work in the background may take after the last word. A line editor that waits for a key never ends.
+const GOODBYE: Duration = Duration::from_millis(300);
 
 /// What every command is given.
 pub(crate) struct App {

@@ -111,7 +111,7 @@ pub(crate) struct Run {
     /// The thread to run on, by id, part of an id, or `last`. Default: a new one
     #[arg(long, value_name = "ID")]
     pub(crate) thread: Option<String>,
-    /// Attach a file: text, image or PDF; may be repeated
+    /// Attach a file: text, image or PDF, `-` for standard input; may be repeated
     #[arg(long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print each event as a line of JSON, and nothing else

@@ -1,11 +1,13 @@
 //! Files that a person drops in: text, images and PDF documents become parts of a message.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use catena_core::message::{Data, File, Image, Message, Part};
+use catena_core::model::Model;
 
 use crate::error::{CliError, Result};
+use crate::stdin;
 
 /// Bytes of a text file; more does not fit into any model's window, at some four bytes to a token.
 const TEXT_LIMIT: u64 = 4 * 1024 * 1024;
@@ -19,6 +21,21 @@ const IMAGES: [(&[u8], &str); 4] = [
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
 ];
+
+/// Reads files as parts of a message; `-` is standard input.
+///
+/// # Errors
+/// As [`attach`].
+pub(crate) async fn attach_all(paths: &[PathBuf]) -> Result<Vec<Part>> {
+    let mut parts = Vec::with_capacity(paths.len());
+    for path in paths {
+        parts.push(match path == Path::new("-") {
+            true => Part::File(text_file("stdin".into(), stdin::read().await?)),
+            false => attach(path).await?,
+        });
+    }
+    Ok(parts)
+}
 
 /// Reads a file as a part of a message. What it is follows from its contents, not from its name.
 ///
@@ -55,6 +72,22 @@ pub(crate) async fn attach(path: &Path) -> Result<Part> {
     }
 }
 
+/// What the model will not see of an attachment; none if it reads it.
+pub(crate) fn unseen(part: &Part, model: &dyn Model) -> Option<String> {
+    let profile = model.profile();
+    let what = match part {
+        Part::Image(_) if !profile.images => "images",
+        Part::File(File {
+            data: Data::Base64(_), ..
+        }) if !profile.files => "documents",
+        _ => return None,
+    };
+    Some(format!(
+        "{} does not read {what}: it will only be told that one is there",
+        model.name()
+    ))
+}
+
 /// A person's message: the files first, then what is asked about them.
 pub(crate) fn message(text: &str, files: Vec<Part>) -> Message {
     let mut parts = files;
@@ -81,11 +114,15 @@ fn part(name: String, bytes: Vec<u8>) -> Option<Part> {
     }
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    Some(Part::File(File {
+    Some(Part::File(text_file(name, text)))
+}
+
+fn text_file(name: String, text: String) -> File {
+    File {
         name,
         media_type: "text/plain".into(),
         data: Data::Text(text),
-    }))
+    }
 }
 
 fn is_image(bytes: &[u8], start: &[u8], kind: &str) -> bool {

@@ -101,18 +101,20 @@ pub(crate) async fn watch(mut handle: RunHandle, output: &Output, watch: Watch, 
 
 /// Completes at Ctrl-C, or when the process is asked to end.
 pub(crate) async fn interrupt() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut term) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = term.recv() => {}
-            }
-            return;
-        }
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated() => {}
     }
-    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Completes when the process is asked to end, by other means than Ctrl-C.
+pub(crate) async fn terminated() {
+    #[cfg(unix)]
+    if let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        term.recv().await;
+        return;
+    }
+    std::future::pending().await
 }
 
 /// Events on their way to the streams.

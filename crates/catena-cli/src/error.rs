@@ -108,6 +108,7 @@ impl CliError {
                 Error::Cancelled => Exit::Cancelled,
                 _ => Exit::Failed,
             },
+            Self::Local(LocalError::BadGguf { .. } | LocalError::NoDataDir) => Exit::Usage,
             Self::Local(_) | Self::Store(_) | Self::Stdin(_) | Self::Stdout(_) | Self::Internal(_) => Exit::Failed,
             Self::Closed => Exit::Done,
         }

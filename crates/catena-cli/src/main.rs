@@ -16,6 +16,7 @@ mod output;
 mod render;
 mod script;
 mod session;
+mod stdin;
 mod threads;
 
 fn main() -> std::process::ExitCode {

@@ -7,10 +7,11 @@ mod terminal;
 
 use std::io::{self, IsTerminal, Write};
 
-pub(crate) use terminal::{Unechoed, forget_typed};
+pub(crate) use terminal::{Modes, forget_typed};
 
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
+use crate::render::clean::wrapped;
 
 /// The two streams and what is known about them. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
@@ -115,9 +116,14 @@ impl Output {
         self.note(&format!("{text}\n"));
     }
 
-    /// Writes a faint line to where notes go.
+    /// Writes prose to where notes go, broken between words.
+    pub(crate) fn prose(&self, text: &str) {
+        self.note_line(&wrapped(text, self.width()));
+    }
+
+    /// Writes faint prose to where notes go.
     pub(crate) fn hint(&self, text: &str) {
-        self.note_line(&self.paint.dim(text));
+        self.note_line(&self.paint.dim(&wrapped(text, self.width())));
     }
 }
 

@@ -12,14 +12,17 @@ use catena_config::{Config, Setup};
 use catena_core::Agent;
 use catena_core::chain::ChainReport;
 use catena_core::checkpoint::Checkpointer;
+use catena_core::message::Part;
 use catena_core::principal::Principal;
 use catena_models::local::LocalServer;
 
 use crate::app::App;
 use crate::args::Choice;
+use crate::attach;
 use crate::error::{CliError, Result};
 use crate::render::clean;
 use crate::script::Script;
+use crate::threads;
 
 /// An agent that is ready to run, and what it stands on.
 pub(crate) struct Session {
@@ -119,6 +122,18 @@ impl Session {
         })
     }
 
+    /// The same, for work on a thread: unless another agent is asked for, the one that worked on it last goes on with it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) async fn open_for(app: &App, choice: &Choice, thread: Option<&str>) -> Result<Self> {
+        let mut choice = choice.clone();
+        if let (None, Some(thread)) = (&choice.agent, thread) {
+            choice.agent = last_agent(app, thread).await?;
+        }
+        Self::open(app, &choice).await
+    }
+
     /// An agent of a script, in the configuration's store.
     async fn scripted(
         script: &Script,
@@ -143,6 +158,17 @@ impl Session {
         self.agent.store()
     }
 
+    /// Says what the model will not see of these attachments.
+    pub(crate) fn warn_unseen(&self, app: &App, files: &[Part]) {
+        for warning in files
+            .iter()
+            .filter_map(|part| attach::unseen(part, &**self.agent.model()))
+        {
+            app.output
+                .note_line(&format!("{} {}", app.output.paint.yellow("warning:"), clean(&warning)));
+        }
+    }
+
     /// Waits for work in the background, and ends the local model's server.
     pub(crate) async fn close(self) {
         /// Titles and memories are being written; a person waits.
@@ -156,6 +182,20 @@ impl Session {
             tracing::warn!(%error, "the local model's server could not be stopped");
         }
     }
+}
+
+/// The agent that worked on a thread last, if the configuration still has it.
+async fn last_agent(app: &App, thread: &str) -> Result<Option<String>> {
+    let loaded = app.load()?;
+    let store = catena_config::open_store(&loaded.config, &app.setup()?).await?;
+    let id = threads::find_or_new(store.as_ref(), thread).await?;
+    let agent = match threads::read(store.as_ref(), &id).await {
+        Ok(thread) => thread.run().map(|run| run.start().agent.clone()),
+        // A new thread.
+        Err(CliError::Core(catena_core::Error::NoThread(_))) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(agent.filter(|agent| loaded.config.agents.contains_key(agent)))
 }
 
 impl From<catena_config::BuildError> for CliError {

@@ -6,6 +6,8 @@
 
 mod slash;
 
+use std::path::Path;
+
 use catena_core::agent::OnInterrupt;
 use catena_core::id::ThreadId;
 use catena_core::interrupt::Pause;
@@ -18,7 +20,7 @@ use crate::ask::{self, Line, Lines};
 use crate::attach;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
-use crate::output::Unechoed;
+use crate::output::Modes;
 use crate::render::clean;
 use crate::session::Session;
 use crate::threads;
@@ -29,11 +31,14 @@ use slash::Slash;
 /// # Errors
 /// If it cannot begin; what goes wrong within it is said and the conversation goes on.
 pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
-    let mut files = Vec::new();
-    for file in &args.files {
-        files.push(attach::attach(file).await?);
+    if args.files.iter().any(|file| file == Path::new("-")) {
+        return Err(CliError::Usage(
+            "in a conversation, standard input is for messages; attach a file by its name".into(),
+        ));
     }
-    let session = Session::open(app, &args.choice).await?;
+    let files = attach::attach_all(&args.files).await?;
+    let session = Session::open_for(app, &args.choice, args.thread.as_deref()).await?;
+    session.warn_unseen(app, &files);
     let thread = match &args.thread {
         Some(name) => Some(threads::find_or_new(session.store().as_ref(), name).await?),
         None => None,
@@ -49,7 +54,17 @@ pub(crate) async fn chat(app: &App, args: args::Chat) -> Result<Exit> {
         verbose: app.global.verbose,
     };
     chat.greet();
-    let ended = chat.converse().await;
+    // The line editor cannot be called off: if the process is asked to end, the terminal must not stay as the editor has it.
+    let modes = chat.lines.is_terminal().then(Modes::keep);
+    let ended = tokio::select! {
+        ended = chat.converse() => ended,
+        () = drive::terminated() => {
+            // The prompt stands on the line.
+            app.output.note("\n");
+            Err(catena_core::Error::Cancelled.into())
+        }
+    };
+    drop(modes);
     chat.lines.close();
     if let (Ok(_), Some(thread), true) = (&ended, &chat.thread, chat.lines.is_terminal()) {
         app.output.hint(&format!(
@@ -163,7 +178,7 @@ impl Chat<'_> {
     async fn watch(&mut self, handle: RunHandle, thread: &ThreadId) -> Result<()> {
         let output = &self.app.output;
         let watch = Watch::fitting(output, false);
-        let unechoed = self.lines.is_terminal().then(Unechoed::new);
+        let unechoed = self.lines.is_terminal().then(Modes::without_echo);
         let watched = drive::watch(handle, output, watch, self.verbose).await;
         drop(unechoed);
         let watched = match watched {
@@ -260,8 +275,11 @@ impl Chat<'_> {
                 }
             }
             Slash::File(path) => {
-                let part = attach::attach(path.as_ref()).await?;
-                self.files.push(part);
+                self.files.push(attach::attach(path.as_ref()).await?);
+                self.session.warn_unseen(
+                    self.app,
+                    self.files.last().map(std::slice::from_ref).unwrap_or_default(),
+                );
                 output.hint(&format!("attached to your next message ({} in all)", self.files.len()));
             }
             Slash::Chain => output.note(&super::chain::render(&self.session.report)),

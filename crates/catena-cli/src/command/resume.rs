@@ -13,6 +13,7 @@ use crate::args;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
 use crate::session::Session;
+use crate::stdin;
 use crate::threads;
 
 /// Resumes it.
@@ -27,18 +28,15 @@ pub(crate) async fn resume(app: &App, args: args::Resume) -> Result<Exit> {
     let store = app.store().await?;
     let id = threads::find(store.as_ref(), &args.thread).await?;
     let thread = threads::read(store.as_ref(), &id).await?;
-    // The agent that began the run ends it, unless another one is asked for.
-    let mut choice = args.choice;
-    choice.agent = choice
-        .agent
-        .or_else(|| unfinished(&thread).filter(|name| knows(app, name)));
+    must_be_resumable(&id, &thread)?;
     drop(store);
-    let session = Session::open(app, &choice).await?;
+    let session = Session::open_for(app, &args.choice, Some(id.as_str())).await?;
     let resume = with(Resume::thread(id.clone()), answers, args.approve_all).principal(session.principal.clone());
-    must_be_answerable(&id, &thread)?;
     let watch = Watch::fitting(&app.output, args.json);
     let ended = match drive::watch(session.agent.start(resume), &app.output, watch, app.global.verbose).await {
         Ok(watched) => run::finish(&app.output, watch, watched),
+        // Whoever asked twice does not want to wait.
+        Err(CliError::Core(catena_core::Error::Cancelled)) => return Ok(Exit::Cancelled),
         Err(error) => Err(error),
     };
     session.close().await;
@@ -56,18 +54,8 @@ fn with(resume: Resume, answers: Option<Answers>, approve_all: bool) -> Resume {
     }
 }
 
-/// The agent of the run that is not over.
-fn unfinished(thread: &Thread) -> Option<String> {
-    let run = thread.run().filter(|run| run.outcome().is_none())?;
-    Some(run.start().agent.clone())
-}
-
-fn knows(app: &App, agent: &str) -> bool {
-    app.load().is_ok_and(|loaded| loaded.config.agents.contains_key(agent))
-}
-
 /// A run that is over cannot be resumed; saying so needs no model.
-fn must_be_answerable(id: &ThreadId, thread: &Thread) -> Result<()> {
+fn must_be_resumable(id: &ThreadId, thread: &Thread) -> Result<()> {
     match thread.run().filter(|run| run.outcome().is_none()) {
         Some(_) => Ok(()),
         None => Err(catena_core::Error::NotInterrupted(id.clone()).into()),
@@ -76,7 +64,7 @@ fn must_be_answerable(id: &ThreadId, thread: &Thread) -> Result<()> {
 
 async fn decisions(file: &Path) -> Result<String> {
     match file == Path::new("-") {
-        true => run::read_stdin().await,
+        true => stdin::read().await,
         false => tokio::fs::read_to_string(file)
             .await
             .map_err(CliError::file("read", file)),

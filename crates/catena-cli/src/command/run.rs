@@ -1,10 +1,10 @@
 //! `catena run`: one prompt, one answer.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use catena_core::interrupt::Pause;
 use catena_core::{Input, Outcome};
-use tokio::io::AsyncReadExt;
 
 use crate::app::App;
 use crate::args;
@@ -14,27 +14,25 @@ use crate::error::{CliError, Exit, Result};
 use crate::output::Output;
 use crate::render::question::{question, word};
 use crate::session::Session;
+use crate::stdin;
 use crate::threads;
-
-/// Bytes of a prompt on standard input; more does not fit into any model's window.
-const STDIN_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// Runs it.
 ///
 /// # Errors
 /// Whatever ended the run.
 pub(crate) async fn run(app: &App, args: args::Run) -> Result<Exit> {
-    let prompt = prompt(&args.prompt).await?;
-    let mut files = Vec::new();
-    for file in &args.files {
-        files.push(attach::attach(file).await?);
-    }
+    // It can be read once.
+    let stdin_is_file = args.files.iter().any(|file| file == Path::new("-"));
+    let prompt = prompt(&args.prompt, stdin_is_file).await?;
+    let files = attach::attach_all(&args.files).await?;
     if prompt.trim().is_empty() && files.is_empty() {
         return Err(CliError::Usage(
             "there is nothing to ask: give a prompt, as in `catena run \"What is a chain?\"`, or pipe one in".into(),
         ));
     }
-    let session = Session::open(app, &args.choice).await?;
+    let session = Session::open_for(app, &args.choice, args.thread.as_deref()).await?;
+    session.warn_unseen(app, &files);
     let mut input = Input::messages(vec![attach::message(&prompt, files)]).principal(session.principal.clone());
     if let Some(thread) = &args.thread {
         input = input.thread(threads::find_or_new(session.store().as_ref(), thread).await?);
@@ -42,6 +40,8 @@ pub(crate) async fn run(app: &App, args: args::Run) -> Result<Exit> {
     let watch = Watch::fitting(&app.output, args.json);
     let ended = match drive::watch(session.agent.start(input), &app.output, watch, app.global.verbose).await {
         Ok(watched) => finish(&app.output, watch, watched),
+        // Whoever asked twice does not want to wait.
+        Err(CliError::Core(catena_core::Error::Cancelled)) => return Ok(Exit::Cancelled),
         Err(error) => Err(error),
     };
     session.close().await;
@@ -91,34 +91,18 @@ fn ask_later(output: &Output, thread: &str, pauses: &[Pause]) {
 }
 
 /// The words of the arguments, or standard input.
-async fn prompt(words: &[String]) -> Result<String> {
+async fn prompt(words: &[String], stdin_is_file: bool) -> Result<String> {
     let typed = words.join(" ");
     if !words.is_empty() && typed != "-" {
         return Ok(typed);
     }
-    if words.is_empty() && std::io::stdin().is_terminal() {
+    if stdin_is_file && typed == "-" {
+        return Err(CliError::Usage(
+            "standard input cannot be both the prompt and a file".into(),
+        ));
+    }
+    if words.is_empty() && (stdin_is_file || std::io::stdin().is_terminal()) {
         return Ok(String::new());
     }
-    read_stdin().await
-}
-
-/// All of standard input, as text.
-///
-/// # Errors
-/// If it cannot be read, is too large or is not UTF-8.
-pub(super) async fn read_stdin() -> Result<String> {
-    let mut bytes = Vec::new();
-    let read = tokio::io::stdin()
-        .take(STDIN_LIMIT + 1)
-        .read_to_end(&mut bytes)
-        .await
-        .map_err(CliError::Stdin)?;
-    if read as u64 > STDIN_LIMIT {
-        return Err(CliError::Usage(format!(
-            "standard input is larger than {} MB",
-            STDIN_LIMIT / (1024 * 1024)
-        )));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| CliError::Usage("standard input is not text in UTF-8".into()))?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    stdin::read().await
 }

@@ -117,14 +117,27 @@ async fn rows(store: &dyn Checkpointer, limit: usize) -> Result<Vec<Row>> {
 }
 
 fn line(row: &Row, paint: Paint) -> String {
-    let when = row.info.updated.to_string();
-    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let when = age(jiff::Timestamp::now(), row.info.updated);
     let state = match row.state {
         "idle" => String::new(),
         state => format!(" {}", paint.yellow(&format!("({state})"))),
     };
-    let (id, when) = (paint.cyan(&clean(row.info.thread.as_str())), paint.dim(&when));
+    let (id, when) = (
+        paint.cyan(&clean(row.info.thread.as_str())),
+        paint.dim(&format!("{when:>10}")),
+    );
     format!("{id}  {when}  {:>3} msg{state}  {}", row.messages, clean(&row.first))
+}
+
+/// How long ago it was, near enough to find a conversation again; the day, if it was long ago.
+fn age(now: jiff::Timestamp, then: jiff::Timestamp) -> String {
+    match now.as_second() - then.as_second() {
+        ..60 => "just now".to_owned(),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        seconds @ 86_400..864_000 => format!("{} d ago", seconds / 86_400),
+        _ => then.to_string().chars().take("2026-01-01".len()).collect(),
+    }
 }
 
 fn row(info: ThreadInfo, thread: &Thread) -> Row {
@@ -240,4 +253,21 @@ fn confirmed(app: &App, ids: &[ThreadId]) -> bool {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn ages_are_told_as_people_tell_them() {
+        let at = |seconds: i64| Timestamp::from_second(1_790_000_000 - seconds).unwrap_or_default();
+        let ages = [0, 59, 61, 7_200, 200_000, 9_000_000].map(|seconds| age(at(0), at(seconds)));
+        assert_eq!(
+            ages,
+            ["just now", "just now", "1 min ago", "2 h ago", "2 d ago", "2026-06-09"]
+        );
+    }
 }

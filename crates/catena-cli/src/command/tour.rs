@@ -16,7 +16,7 @@ use crate::args;
 use crate::ask::Lines;
 use crate::drive;
 use crate::error::{CliError, Exit, Result};
-use crate::output::{Output, Unechoed};
+use crate::output::{Modes, Output};
 use stage::Stage;
 
 /// How long a person is left to read a step's first lines.
@@ -64,7 +64,7 @@ async fn pause(stage: &Stage, wait: Duration) -> Result<()> {
     if !stage.at_leisure {
         return Ok(());
     }
-    let _unechoed = Unechoed::new();
+    let _unechoed = Modes::without_echo();
     tokio::select! {
         () = tokio::time::sleep(wait) => Ok(()),
         () = drive::interrupt() => Err(catena_core::Error::Cancelled.into()),
@@ -92,13 +92,14 @@ impl Drop for Directory {
 /// The first lines of a step.
 fn heading(output: &Output, number: usize, of: usize, title: &str, why: &str) {
     let paint = output.paint;
-    output.note(&format!(
-        "\n{}\n{why}\n\n",
-        paint.bold(&paint.cyan(&format!("{number}/{of}  {title}")))
-    ));
+    let title = format!("{number}/{of}  {title}");
+    output.note_line(&format!("\n{}", paint.bold(&paint.cyan(&title))));
+    output.prose(why);
+    output.note("\n");
 }
 
 /// The last line of a step.
 fn yours(output: &Output, text: &str) {
-    output.note(&format!("\n{} {text}\n", output.paint.green("yours:")));
+    output.note("\n");
+    output.prose(&format!("{} {text}", output.paint.green("yours:")));
 }

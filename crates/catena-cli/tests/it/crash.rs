@@ -85,6 +85,26 @@ fn a_killed_run_is_seen_in_the_list_and_can_be_talked_over() {
         .exits(0);
 }
 
+#[test]
+fn a_conversation_picks_up_a_run_that_was_cut_off() {
+    let home = Home::new();
+    let slow = home.script("slow.json", working(600_000));
+    let quick = home.script("quick.json", working(0));
+    let mut child = until(
+        &home,
+        &["run", "go", "--thread", "t", "--json", "--script", &slow],
+        "tool_ended",
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = home
+        .run(&["chat", "--thread", "t", "--script", &quick])
+        .exits(0)
+        .says("was cut off")
+        .says("outcome unknown");
+    assert_eq!(ran.stdout, "All said.\n");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_cancels_the_run_and_keeps_the_thread() {

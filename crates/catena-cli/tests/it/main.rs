@@ -7,6 +7,7 @@ mod config;
 mod crash;
 mod questions;
 mod run;
+mod server;
 mod store;
 mod streams;
 mod support;

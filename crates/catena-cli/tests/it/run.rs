@@ -103,6 +103,26 @@ fn a_text_file_reaches_the_model_before_the_question() {
 }
 
 #[test]
+fn a_pipe_can_be_a_file() {
+    let home = Home::new();
+    let script = home.script("s.json", json!({"replies": [{"say": "read"}]}));
+    let ran = home
+        .run_with(
+            &["run", "sum it up", "--file", "-", "--json", "--script", &script],
+            "from a pipe\n",
+        )
+        .exits(0);
+    assert!(
+        ran.stdout.contains(r#""name":"stdin""#)
+            && ran.stdout.contains("from a pipe")
+            && ran.stdout.contains("sum it up")
+    );
+    home.run_with(&["run", "-", "--file", "-", "--script", &script], "x")
+        .exits(2)
+        .says("both the prompt and a file");
+}
+
+#[test]
 fn a_picture_is_sent_as_one_whatever_its_name() {
     let home = Home::new();
     let script = home.script("s.json", json!({"replies": [{"say": "seen"}]}));

@@ -84,6 +84,27 @@ fn files_that_cannot_be_attached_are_named() {
 }
 
 #[test]
+fn weights_that_are_not_there_are_named_before_anything_is_fetched() {
+    let home = Home::new();
+    home.run(&["run", "x", "--gguf", "nowhere.gguf"])
+        .exits(2)
+        .says("nowhere.gguf");
+    assert!(!home.data().join("local").exists());
+}
+
+#[test]
+fn without_a_place_for_data_the_variable_to_set_is_named() {
+    let home = Home::new();
+    let ran = home
+        .command(&["threads", "list"])
+        .env_remove("HOME")
+        .env_remove("CATENA_HOME")
+        .output()
+        .unwrap();
+    crate::support::Ran::from(ran).exits(2).says("CATENA_HOME");
+}
+
+#[test]
 fn a_server_that_cannot_be_reached_is_a_failed_run_with_a_hint() {
     let home = Home::new();
     // A port that nobody listens on: it was free a moment ago and is closed again.

@@ -110,11 +110,11 @@ impl ProviderSpec {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TimeLimits {
-    /// To open a connection. Default: [`TimeLimits::CONNECT`].
+    /// To open a connection. Default: 10,000.
     pub connect_ms: u64,
-    /// From the request to the head of the answer. Default: [`TimeLimits::FIRST_BYTE`].
+    /// From the request to the head of the answer. Default: 120,000.
     pub first_byte_ms: u64,
-    /// Between two pieces of a streamed answer. Default: [`TimeLimits::IDLE`].
+    /// Between two pieces of a streamed answer. Default: 120,000.
     pub idle_ms: u64,
 }
 

@@ -72,7 +72,7 @@ fn of_part(part: &Part, paint: Paint) -> Option<String> {
 pub(super) fn record(entries: &[Arc<Entry>], paint: Paint) -> String {
     let mut text = String::new();
     for (position, entry) in entries.iter().enumerate() {
-        let (kind, lines) = of_entry(entry, paint);
+        let (kind, lines) = (kind(entry), contents(entry, paint));
         text.push_str(&format!(
             "{} {}\n",
             paint.dim(&format!("{position:>4}")),
@@ -85,52 +85,59 @@ pub(super) fn record(entries: &[Arc<Entry>], paint: Paint) -> String {
     text
 }
 
-fn of_entry(entry: &Entry, paint: Paint) -> (&'static str, Vec<String>) {
+/// What an entry is.
+fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::RunStarted(_) => "run started",
+        Entry::Admitted { .. } => "input",
+        Entry::Message { .. } => "message",
+        Entry::Model(_) => "model",
+        Entry::CallInput { .. } => "call changed",
+        Entry::CallStarted { .. } => "call started",
+        Entry::CallEnded { .. } => "call ended",
+        Entry::Paused { .. } => "paused",
+        Entry::Answered { .. } => "answered",
+        Entry::Folded { .. } => "folded",
+        Entry::Superseded { .. } => "superseded",
+        Entry::State { .. } => "state",
+        Entry::InternalCall { .. } => "internal call",
+        Entry::FailedAttempts { .. } => "failed attempts",
+        Entry::Ending { .. } => "ending",
+        Entry::RunEnded { .. } => "run ended",
+        Entry::Forked { .. } => "forked",
+    }
+}
+
+/// What is in it. Every text in an entry may come from outside.
+fn contents(entry: &Entry, paint: Paint) -> Vec<String> {
     let message = |message: &Message| format!("{} {}", paint.dim(message.id().as_str()), of_message(message, paint));
     match entry {
-        Entry::RunStarted(start) => (
-            "run started",
-            vec![format!(
-                "{} by agent {} at {}",
-                start.run,
-                clean(&start.agent),
-                start.at
-            )],
-        ),
+        Entry::RunStarted(start) => vec![format!(
+            "{} by agent {} at {}",
+            start.run,
+            clean(&start.agent),
+            start.at
+        )],
         Entry::Admitted { input, prompt } => {
             let sections = prompt
                 .iter()
-                .map(|section| paint.dim(&format!("prompt section of {}", clean(&section.owner))));
-            (
-                "input",
-                input.iter().map(|input| message(input)).chain(sections).collect(),
-            )
+                .map(|section| format!("prompt section of {}", clean(&section.owner)));
+            input
+                .iter()
+                .map(|input| message(input))
+                .chain(sections.map(|line| paint.dim(&line)))
+                .collect()
         }
-        Entry::Message { message: said } => ("message", vec![message(said)]),
+        Entry::Message { message: said } => vec![message(said)],
         Entry::Model(step) => {
             let model = step
                 .message
                 .as_assistant()
-                .and_then(|answer| answer.model.clone())
+                .and_then(|answer| answer.model.as_deref())
                 .unwrap_or_default();
-            (
-                "model",
-                vec![
-                    paint.dim(&format!("{} ({} attempt(s))", clean(&model), step.attempts)),
-                    message(&step.message),
-                ],
-            )
+            let model = format!("{} ({} attempt(s))", clean(model), step.attempts);
+            vec![paint.dim(&model), message(&step.message)]
         }
-        Entry::CallInput { tool, input, by, .. } => (
-            "call changed",
-            vec![format!(
-                "by {}: {} {}",
-                clean(by),
-                clean(tool),
-                clean(&input.to_string())
-            )],
-        ),
-        Entry::CallStarted { call } => ("call started", vec![clean(call.as_str()).into_owned()]),
         Entry::CallEnded {
             message: result,
             status,
@@ -138,44 +145,34 @@ fn of_entry(entry: &Entry, paint: Paint) -> (&'static str, Vec<String>) {
             ..
         } => {
             let by = by.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
-            (
-                "call ended",
-                vec![
-                    format!("{}{by}", compact::status(*status)),
-                    clean(&result.text()).into_owned(),
-                ],
-            )
+            vec![
+                format!("{}{by}", compact::status(*status)),
+                clean(&result.text()).into_owned(),
+            ]
         }
-        Entry::Paused { pauses } => (
-            "paused",
-            pauses
-                .iter()
-                .map(|pause| format!("{} {}", paint.dim(pause.id.as_str()), question(pause, paint)))
-                .collect(),
-        ),
-        Entry::Answered { answer } => ("answered", vec![format!("{} {}", answer.pause, json(&answer.decision))]),
-        Entry::Folded { up_to, summary, by } => (
-            "folded",
-            vec![format!("up to {up_to} by {}", clean(by)), message(summary)],
-        ),
-        Entry::Superseded { messages } => ("superseded", messages.iter().map(ToString::to_string).collect()),
-        Entry::State { key, value, .. } => ("state", vec![format!("{} = {}", clean(key), clean(&value.to_string()))]),
-        Entry::InternalCall { by, model, usage } => (
-            "internal call",
-            vec![format!(
-                "{} asked {} ({} tokens)",
-                clean(by),
-                clean(model),
-                usage.total()
-            )],
-        ),
-        Entry::FailedAttempts { attempts, .. } => ("failed attempts", vec![attempts.to_string()]),
-        Entry::Ending { by, ending } => (
-            "ending",
-            vec![format!("by {}: {}", clean(by), clean(&ending.reason.message))],
-        ),
-        Entry::RunEnded { outcome, .. } => ("run ended", vec![of_outcome(outcome)]),
-        Entry::Forked { from, at } => ("forked", vec![format!("from {from} at {at}")]),
+        Entry::Paused { pauses } => pauses
+            .iter()
+            .map(|pause| format!("{} {}", paint.dim(pause.id.as_str()), question(pause, paint)))
+            .collect(),
+        Entry::Folded { up_to, summary, by } => vec![format!("up to {up_to} by {}", clean(by)), message(summary)],
+        Entry::Superseded { messages } => messages.iter().map(ToString::to_string).collect(),
+        other => vec![clean(&in_a_line(other)).into_owned()],
+    }
+}
+
+/// An entry that is told in a line.
+fn in_a_line(entry: &Entry) -> String {
+    match entry {
+        Entry::CallInput { tool, input, by, .. } => format!("by {by}: {tool} {input}"),
+        Entry::CallStarted { call } => call.to_string(),
+        Entry::Answered { answer } => format!("{} {}", answer.pause, json(&answer.decision)),
+        Entry::State { key, value, .. } => format!("{key} = {value}"),
+        Entry::InternalCall { by, model, usage } => format!("{by} asked {model} ({} tokens)", usage.total()),
+        Entry::FailedAttempts { attempts, .. } => attempts.to_string(),
+        Entry::Ending { by, ending } => format!("by {by}: {}", ending.reason.message),
+        Entry::RunEnded { outcome, .. } => of_outcome(outcome),
+        Entry::Forked { from, at } => format!("from {from} at {at}"),
+        _ => String::new(),
     }
 }
 
@@ -189,7 +186,5 @@ fn of_outcome(outcome: &OutcomeRecord) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value)
-        .map(|text| clean(&text).into_owned())
-        .unwrap_or_default()
+    serde_json::to_string(value).unwrap_or_default()
 }

@@ -22,8 +22,8 @@ const SCENES: usize = 8;
 pub(super) async fn play(stage: &Stage, lines: Option<Lines>) -> Result<()> {
     let output = &stage.output;
     output.note_line(&output.paint.bold("A tour of catena"));
-    output.note_line(
-        "An agent is a model, some tools, and a chain of middleware. In this tour the model's words come from a script;\n\
+    output.prose(
+        "An agent is a model, some tools, and a chain of middleware. In this tour the model's words come from a script; \
          everything else is real: the loop, the tools, the guards, the journal, and a process that gets killed.",
     );
     answer(stage).await?;
@@ -34,8 +34,9 @@ pub(super) async fn play(stage: &Stage, lines: Option<Lines>) -> Result<()> {
     limit(stage).await?;
     kill(stage).await?;
     journal(stage).await?;
-    output.note_line(
-        "\nThat is catena so far. Next: `catena chat --local` for a real, very small model on this machine,\n\
+    output.note("\n");
+    output.prose(
+        "That is catena so far. Next: `catena chat --local` for a real, very small model on this machine, \
          or `catena chat` with a provider's key in the environment.",
     );
     Ok(())
@@ -99,7 +100,7 @@ async fn parallel(stage: &Stage) -> Result<()> {
         stage,
         3,
         "Calls side by side",
-        "Three look-ups of 0.4 seconds each, asked for in one message. They run at once; the model gets\n\
+        "Three look-ups of 0.4 seconds each, asked for in one message. They run at once; the model gets \
          their results in the order of its calls.",
     )
     .await?;
@@ -240,7 +241,7 @@ async fn kill(stage: &Stage) -> Result<()> {
         stage,
         7,
         "A kill, and back",
-        "Now a second catena runs two tools and is killed (SIGKILL) while the second one works. Everything is journalled\n\
+        "Now a second catena runs two tools and is killed (SIGKILL) while the second one works. Everything is journalled \
          before it is acted upon, so this process can take over where that one stopped.",
     )
     .await?;

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::tools;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Result};
-use crate::output::{Output, Unechoed};
+use crate::output::{Modes, Output};
 use crate::script::{Line, Playback};
 
 /// See the [module](self).
@@ -68,7 +68,7 @@ impl Stage {
     }
 
     async fn watch(&self, handle: RunHandle) -> Result<Vec<Pause>> {
-        let _unechoed = self.at_leisure.then(Unechoed::new);
+        let _unechoed = self.at_leisure.then(Modes::without_echo);
         let watched = drive::watch(handle, &self.output, Watch::Stream, 0).await?;
         let result = watched.result?;
         match result.outcome {
