@@ -8,3 +8,4 @@ mod lease;
 mod loop_basics;
 mod pauses;
 mod support;
+mod threads;
