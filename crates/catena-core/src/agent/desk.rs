@@ -127,7 +127,9 @@ impl Drop for Place {
             return;
         }
         let mut seats = lock(&self.inner.seats);
-        let Some(seat) = seats.get_mut(&self.thread) else { return };
+        let Some(seat) = seats.get_mut(&self.thread) else {
+            return;
+        };
         while let Some(next) = seat.waiting.pop_front() {
             seat.holder = next.cancel;
             match next.place.send(Self::new(self.inner.clone(), self.thread.clone())) {
@@ -171,7 +173,10 @@ mod tests {
         drop(first);
         assert!(futures::poll!(&mut fourth).is_pending());
         let place = third.await.unwrap();
-        assert!(matches!(enter(&desk, OnBusy::Reject, &never).await, Err(Error::Busy(_))));
+        assert!(matches!(
+            enter(&desk, OnBusy::Reject, &never).await,
+            Err(Error::Busy(_))
+        ));
         drop(place);
         drop(fourth.await.unwrap());
         assert!(lock(&desk.inner.seats).is_empty());

@@ -211,11 +211,11 @@ impl Runner {
             .run
             .record(|thread| thread.run().map(|run| run.open.clone()).unwrap_or_default());
         let edited = |answer: &Answer| {
-            let Decision::Edit { name, input } = &answer.decision else { return None };
-            // What an edit means to a tool's own question is the tool's matter.
-            let asked = |open: &&OpenCall| {
-                matches!(&open.state, CallState::Paused(pause) if pause.id == answer.pause && pause.asked_by != Asker::Tool)
+            let Decision::Edit { name, input } = &answer.decision else {
+                return None;
             };
+            // What an edit means to a tool's own question is the tool's matter.
+            let asked = |open: &&OpenCall| matches!(&open.state, CallState::Paused(pause) if pause.id == answer.pause && pause.asked_by != Asker::Tool);
             let mut call = open.iter().find(asked)?.call.clone();
             call.name = name.clone().unwrap_or(call.name);
             call.input = input.clone();

@@ -148,12 +148,7 @@ impl Runner {
     }
 
     /// What [`end`](Self::end) journals, and the messages that this adds to the thread.
-    pub(super) fn ending(
-        &self,
-        by: &str,
-        ending: Ending,
-        mut entries: Vec<Entry>,
-    ) -> (Vec<Entry>, Vec<Arc<Message>>) {
+    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> (Vec<Entry>, Vec<Arc<Message>>) {
         entries.extend(self.not_begun(&entries));
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);

@@ -204,3 +204,26 @@ async fn a_deleted_thread_is_gone_and_its_name_is_free() {
     let slots: Vec<_> = thread.slots().map(|(key, _, value)| (key, (*value).clone())).collect();
     assert_eq!(slots, [(SEEN.key().to_owned(), json!(2))], "its state began anew too");
 }
+
+/// What a thread held live, such as a shell, is not found by another one of its name.
+#[tokio::test]
+async fn the_live_values_of_a_deleted_thread_are_gone() {
+    let log: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+    let seen = log.clone();
+    let shell = before_model_fn("shell", move |turn| {
+        let messages = turn.run().messages();
+        let opened_for = turn
+            .run()
+            .live_thread()
+            .get_or_insert_with("shell", || messages[0].text());
+        seen.lock().unwrap().push((*opened_for).clone());
+        Ok(Flow::Continue)
+    });
+    let model = scripted([say("one"), say("two"), say("three")]);
+    let agent = Agent::builder(model).with(shell).build().unwrap();
+    agent.run(Input::new("first").thread("t")).await.unwrap();
+    agent.run(Input::new("again").thread("t")).await.unwrap();
+    agent.delete_thread(&"t".into()).await.unwrap();
+    agent.run(Input::new("other").thread("t")).await.unwrap();
+    assert_eq!(*log.lock().unwrap(), ["first", "first", "other"]);
+}

@@ -247,12 +247,7 @@ impl RunRecord {
         self.offer = step.offer.clone();
         self.spoke |= step.last_word;
         self.structured.clone_from(&step.structured);
-        self.open = step
-            .message
-            .calls()
-            .cloned()
-            .map(OpenCall::undecided)
-            .collect();
+        self.open = step.message.calls().cloned().map(OpenCall::undecided).collect();
         self.batch = BatchEnd {
             calls: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             ..BatchEnd::default()
