@@ -91,6 +91,14 @@ impl LiveStore {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(thread);
     }
+
+    /// A run on the thread is over: from now on it is idle, however long the run took.
+    pub(crate) fn rest(&self, thread: &ThreadId) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, used)) = threads.get_mut(thread) {
+            *used = Instant::now();
+        }
+    }
 }
 
 #[cfg(test)]

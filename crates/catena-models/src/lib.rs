@@ -2,6 +2,8 @@
 
 #[cfg(feature = "local")]
 pub mod local;
+#[cfg(feature = "providers")]
+pub mod providers;
 pub mod scripted;
 
 pub use scripted::{Reply, ScriptedModel, call, calls, say, scripted};

@@ -67,17 +67,25 @@ fn entry(bytes: usize) -> Arc<Entry> {
 }
 
 /// One entry of a kilobyte at the end of a thread. The two lengths should cost the same.
-#[divan::bench(args = [10, 10_000], consts = [true, false], sample_count = 200, sample_size = 5)]
-fn append_at<const FULL: bool>(bencher: Bencher<'_, '_>, length: usize) {
-    let bench = Bench::new(if FULL { Synchronous::Full } else { Synchronous::Normal }, length);
+#[divan::bench(args = [10, 10_000], sample_count = 200, sample_size = 5)]
+fn append_full(bencher: Bencher<'_, '_>, length: usize) {
+    let bench = Bench::new(Synchronous::Full, length);
+    let one = [entry(1000)];
+    bencher.bench(|| bench.append(&one));
+}
+
+/// The same without waiting for the disk.
+#[divan::bench(args = [10, 10_000], sample_count = 200, sample_size = 5)]
+fn append_normal(bencher: Bencher<'_, '_>, length: usize) {
+    let bench = Bench::new(Synchronous::Normal, length);
     let one = [entry(1000)];
     bencher.bench(|| bench.append(&one));
 }
 
 /// The three appends of a turn with one tool call: the model's message with the call's start, the result, the state.
-#[divan::bench(args = [true, false], sample_count = 200, sample_size = 5)]
-fn turn(bencher: Bencher<'_, '_>, full: bool) {
-    let bench = Bench::new(if full { Synchronous::Full } else { Synchronous::Normal }, 100);
+#[divan::bench(args = [Synchronous::Full, Synchronous::Normal], sample_count = 200, sample_size = 5)]
+fn turn(bencher: Bencher<'_, '_>, synchronous: Synchronous) {
+    let bench = Bench::new(synchronous, 100);
     let steps = [vec![entry(1500), entry(20)], vec![entry(3000)], vec![entry(200)]];
     bencher
         .counter(ItemsCount::new(1_usize))

@@ -213,9 +213,7 @@ impl Thread {
             }
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
-                let totals = Arc::make_mut(&mut self.totals);
-                totals.attempts += attempts;
-                totals.usage += *usage;
+                Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::State { scope: Scope::Run, .. }
             | Entry::CallStarted { .. }

@@ -9,7 +9,6 @@ use super::results::ended_without_tool;
 use super::runner::Runner;
 use crate::context::{BatchCall, Turn, Verdict};
 use crate::error::{Error, Result};
-use crate::event::EventKind;
 use crate::id::PauseId;
 use crate::interrupt::{Answer, Asker, Decision, InterruptRequest, Pause};
 use crate::message::ToolCall;
@@ -41,14 +40,14 @@ impl Runner {
         let decided = self.judge(&mut turn, open).await;
         if let Some((by, ending)) = decided.abort {
             // Nothing of the message runs; what was refused keeps its own answer.
-            return self.end(&by, ending, decided.entries).await;
+            let mut entries = decided.entries;
+            entries.retain(|entry| matches!(entry, Entry::CallEnded { .. }));
+            return self.end(&by, ending, entries).await;
         }
         if !decided.pauses.is_empty() {
             let mut entries = decided.entries;
-            let ended = ended_calls(&entries);
             entries.push(Entry::Paused { pauses: decided.pauses });
             self.commit(entries).await?;
-            self.announce(ended);
             self.turn = Some(turn);
             return Ok(());
         }
@@ -161,7 +160,7 @@ impl Runner {
     }
 
     /// All gates, again after each replacement. Yields the call as it would run, the verdict, and who changed the call last.
-    async fn judge_call(&self, turn: &Turn, judged: &Judged) -> (ToolCall, Verdict, String) {
+    async fn judge_call(&self, turn: &mut Turn, judged: &Judged) -> (ToolCall, Verdict, String) {
         let mut call = judged.call.clone();
         let mut changed_by = "human".to_owned();
         let mut replacements = 0;
@@ -171,29 +170,29 @@ impl Runner {
             position += 1;
             match decision {
                 ToolDecision::Allow => {}
-                ToolDecision::Block(output) => return (call, Verdict::Block { by: name, output }, changed_by),
-                ToolDecision::AbortLoop(ending) => return (call, Verdict::AbortLoop { by: name, ending }, changed_by),
+                ToolDecision::Block(output) => {
+                    let by = name.to_string();
+                    return (call, Verdict::Block { by, output }, changed_by);
+                }
+                ToolDecision::AbortLoop(ending) => {
+                    let by = name.to_string();
+                    return (call, Verdict::AbortLoop { by, ending }, changed_by);
+                }
                 ToolDecision::Interrupt(request) => {
                     if !judged.approved.iter().any(|approval| approval.covers(&name, &call)) {
-                        asked.push((name, request));
+                        asked.push((name.to_string(), request));
                     }
                 }
                 // What it wants is what there is.
                 ToolDecision::Replace(new) if new.input == call.input && new.name == call.name => {}
                 ToolDecision::Replace(new) => {
                     if let Some(refusal) = replaced(turn, &call, &new, replacements, &changed_by, &name) {
-                        return (
-                            call,
-                            Verdict::Block {
-                                by: name,
-                                output: ToolOutput::error(refusal),
-                            },
-                            changed_by,
-                        );
+                        let (by, output) = (name.to_string(), ToolOutput::error(refusal));
+                        return (call, Verdict::Block { by, output }, changed_by);
                     }
                     replacements += 1;
                     call.input = new.input;
-                    changed_by = name;
+                    changed_by = name.to_string();
                     asked.clear();
                     position = 0;
                 }
@@ -237,23 +236,6 @@ impl Runner {
         self.turn = Some(turn);
         Ok(())
     }
-
-    pub(super) fn announce(&self, ended: Vec<Entry>) {
-        for entry in ended {
-            if let Entry::CallEnded { message, status, .. } = entry {
-                if let Some(result) = message.as_tool() {
-                    let (call, tool) = (result.call.clone(), result.name.clone());
-                    self.run.emit_kind(EventKind::ToolEnded {
-                        call,
-                        tool,
-                        status,
-                        duration_us: None,
-                    });
-                }
-                self.run.emit_kind(EventKind::Message { message });
-            }
-        }
-    }
 }
 
 /// A call before its gates are asked.
@@ -274,14 +256,6 @@ impl Approval {
     fn covers(&self, asker: &str, call: &ToolCall) -> bool {
         self.askers.iter().any(|name| name == asker) && self.tool == call.name && self.input == call.input
     }
-}
-
-pub(super) fn ended_calls(entries: &[Entry]) -> Vec<Entry> {
-    entries
-        .iter()
-        .filter(|entry| matches!(entry, Entry::CallEnded { .. }))
-        .cloned()
-        .collect()
 }
 
 pub(super) fn pause(call: ToolCall, asked_by: Asker, request: InterruptRequest) -> Pause {

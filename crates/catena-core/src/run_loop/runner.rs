@@ -1,6 +1,7 @@
 //! Does what [`machine`](super::machine) decides.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::machine::{Step, next_step};
 use crate::agent::AgentShared;
@@ -43,14 +44,14 @@ impl Runner {
             let step = {
                 let thread = self.run.shared.thread();
                 match thread.run().filter(|run| run.id() == self.run.run_id()) {
-                    Some(run) => next_step(run, &self.agent.limits),
+                    Some(run) => next_step(run, &self.agent.limits, self.agent.output.is_some()),
                     None => Step::Admit,
                 }
             };
             tracing::trace!(run = %self.run.run_id(), ?step);
             let done = match step {
                 Step::Admit => self.admit().await,
-                Step::Ask { last_word } => self.ask(last_word).await,
+                Step::Ask(question) => self.ask(question).await,
                 Step::Calls => self.calls().await,
                 Step::Recover => self.recover().await,
                 Step::End(ending) => self.end("catena", ending, Vec::new()).await,
@@ -64,8 +65,13 @@ impl Runner {
         }
     }
 
-    /// Appends to the record what happened, together with what middlewares did meanwhile, and only then acts on it.
-    pub(super) async fn commit(&self, mut entries: Vec<Entry>) -> Result<()> {
+    /// Appends to the record what happened, together with what middlewares did meanwhile; only then acts on it and tells those who watch.
+    pub(super) async fn commit(&self, entries: Vec<Entry>) -> Result<()> {
+        self.commit_worked(entries, None).await
+    }
+
+    /// As [`commit`](Self::commit), with how long the tool worked whose result is among the entries.
+    pub(super) async fn commit_worked(&self, mut entries: Vec<Entry>, worked: Option<Duration>) -> Result<()> {
         let shared = &self.run.shared;
         entries.extend(shared.take_internal());
         let (state, versions) = shared.state.pending();
@@ -76,8 +82,8 @@ impl Runner {
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
         self.agent.store.append(&self.lease, &entries).await?;
         shared.state.journalled(&versions);
-        let mut thread = shared.thread_mut();
-        entries.iter().for_each(|entry| thread.apply(entry));
+        self.apply(&entries);
+        self.announce(&entries, worked);
         Ok(())
     }
 
@@ -89,9 +95,15 @@ impl Runner {
             return Ok(());
         }
         let entries = self.agent.store.load(self.run.thread_id(), length).await?;
+        self.apply(&entries);
+        Ok(())
+    }
+
+    /// Counts and record follow from the entries.
+    fn apply(&self, entries: &[Arc<Entry>]) {
+        self.run.shared.tree.apply(entries);
         let mut thread = self.run.shared.thread_mut();
         entries.iter().for_each(|entry| thread.apply(entry));
-        Ok(())
     }
 
     /// Ends the run for an error. An error of the store cannot be journalled: it is the caller's, and the thread is recovered later.
@@ -99,24 +111,14 @@ impl Runner {
         if let Error::Store(_) = error {
             return Err(error);
         }
-        let again = self.run.record(|thread| {
-            thread
-                .run()
-                .is_some_and(|run| run.id() == self.run.run_id() && run.ending.is_some())
-        });
-        if again {
+        if let Some(ending) = self.without_last_word() {
             // The last word failed: the run ends as it was going to, without it.
             self.run
                 .warn(format!("the last answer failed: {}", crate::error::chain_text(&error)));
-            return self
-                .commit(vec![Entry::Ending {
-                    by: "catena".into(),
-                    ending: self.silent_ending(&error),
-                }])
-                .await;
+            return self.commit(vec![ending]).await;
         }
         let by = match &error {
-            Error::Middleware { middleware, .. } => middleware.clone(),
+            Error::Middleware { middleware, .. } | Error::NotParallelSafe { middleware, .. } => middleware.clone(),
             _ => "catena".to_owned(),
         };
         let ending = Ending::of_error(&error);
@@ -124,31 +126,27 @@ impl Runner {
         self.end(&by, ending, Vec::new()).await
     }
 
-    fn silent_ending(&self, error: &Error) -> Ending {
-        let before = self
-            .run
-            .record(|thread| thread.run().and_then(|run| run.ending.clone()));
-        match before {
-            Some((_, ending)) => Ending {
-                say: Say::Nothing,
-                ..ending
-            },
-            None => Ending::of_error(error),
-        }
+    /// The run's ending again, but quiet; none if nothing has ended the run yet.
+    pub(super) fn without_last_word(&self) -> Option<Entry> {
+        let (by, ending) = self.run.record(|thread| {
+            let run = thread.run().filter(|run| run.id() == self.run.run_id());
+            run?.ending.clone()
+        })?;
+        let say = Say::Nothing;
+        Some(Entry::Ending {
+            by,
+            ending: Ending { say, ..ending },
+        })
     }
 
     /// Journals the decision to end the run, after `entries` and the answers to all open calls.
     pub(super) async fn end(&mut self, by: &str, ending: Ending, entries: Vec<Entry>) -> Result<()> {
-        let (entries, messages) = self.ending(by, ending, entries);
-        self.commit(entries).await?;
-        for message in messages {
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
+        let entries = self.ending(by, ending, entries);
+        self.commit(entries).await
     }
 
-    /// What [`end`](Self::end) journals, and the messages that this adds to the thread.
-    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> (Vec<Entry>, Vec<Arc<Message>>) {
+    /// What [`end`](Self::end) journals.
+    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Vec<Entry> {
         entries.extend(self.not_begun(&entries));
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);
@@ -160,16 +158,8 @@ impl Runner {
             by: by.to_owned(),
             ending,
         });
-        entries.extend(say.clone().map(|message| Entry::Message { message }));
-        let ended: Vec<Arc<Message>> = entries
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::CallEnded { message, .. } => Some(message.clone()),
-                _ => None,
-            })
-            .chain(say)
-            .collect();
-        (entries, ended)
+        entries.extend(say.map(|message| Entry::Message { message }));
+        entries
     }
 
     /// The start of a run that ends before its input was admitted.

@@ -126,6 +126,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
     };
     let halted = supervise(&mut runner).await;
     let result = concluded(&mut runner, halted);
+    agent.live.rest(runner.run.thread_id());
     place.keep(lease.token, runner.run.shared.thread.clone());
     result
 }
@@ -233,13 +234,7 @@ async fn close_left(
         0 => ("crashed", "the process was interrupted"),
         _ => ("superseded", "a new message came before the answer"),
     };
-    let (events, _) = EventSink::new(
-        left.clone(),
-        lease.thread.clone(),
-        Arc::default(),
-        Arc::default(),
-        false,
-    );
+    let (events, _) = EventSink::new(Arc::default(), false);
     let run = context(agent, options, left, record, events, CancellationToken::new());
     let mut runner = Runner {
         agent: agent.clone(),
@@ -320,7 +315,7 @@ fn context(
         resources: options.resources(),
         extensions: options.context(),
         live_run: Default::default(),
-        live_thread: agent.live.thread(&thread_id),
+        live_thread: Default::default(),
         thread_id,
         state,
         events,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tokio::task::JoinSet;
 
-use super::gates::{ended_calls, pause};
+use super::gates::pause;
 use super::results::result_message;
 use super::runner::Runner;
 use super::tool_call::{ToolWork, Worked};
@@ -25,13 +25,15 @@ impl Runner {
         let mut fatal = None;
         let mut pending = entries;
         loop {
-            let ready = queue.take_ready(at_work.len());
-            let ended = ended_calls(&pending);
+            // A run that is to fail starts nothing more; what is at work may finish.
+            let ready = match fatal {
+                None => queue.take_ready(at_work.len()),
+                Some(_) => Vec::new(),
+            };
             pending.extend(ready.iter().map(|call| Entry::CallStarted { call: call.id.clone() }));
             if !pending.is_empty() {
                 self.commit(std::mem::take(&mut pending)).await?;
             }
-            self.announce(ended);
             for call in ready {
                 self.start(&mut at_work, &turn, call, &mut queue);
             }
@@ -105,25 +107,14 @@ impl Runner {
         let ends_run =
             status == CallStatus::Ok && turn.request.tool(&call.name).is_some_and(|tool| tool.spec().ends_run);
         let message = result_message(&call, output);
-        self.run.shared.tree.add_call(&call.name);
-        self.commit(vec![Entry::CallEnded {
-            message: message.clone(),
+        let ended = Entry::CallEnded {
+            message,
             status,
             digest,
             by: None,
             ends_run,
-        }])
-        .await?;
-        if self.run.shared.events.is_watched() {
-            self.run.emit_kind(EventKind::ToolEnded {
-                call: call.id,
-                tool: call.name,
-                status,
-                duration_us: Some(duration),
-            });
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
+        };
+        self.commit_worked(vec![ended], Some(duration)).await
     }
 }
 

@@ -2,10 +2,24 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cancel;
+mod chain_wraps;
 mod crash;
+mod failure;
+mod gates;
+mod hooks_endings;
+mod hooks_observe;
+mod hooks_order;
 mod journal;
+mod kit;
 mod lease;
 mod loop_basics;
+mod mechanisms;
 mod pauses;
+mod services;
+mod streams;
+mod structured;
 mod support;
 mod threads;
+mod tools_results;
+mod tools_running;
+mod waves;

@@ -28,6 +28,8 @@ pub struct RunRecord {
     pub(crate) last: Last,
     pub(crate) ending: Option<(String, Ending)>,
     pub(crate) spoke: bool,
+    /// The last answer had no calls, and another one was asked for.
+    pub(crate) asked_again: bool,
     pub(crate) structured: Option<Value>,
     pub(crate) ended: Option<OutcomeRecord>,
     /// Model messages in a row whose calls were all invalid.
@@ -125,6 +127,7 @@ impl RunRecord {
             last: Last::Input,
             ending: None,
             spoke: false,
+            asked_again: false,
             structured: None,
             ended: None,
             invalid_in_a_row: 0,
@@ -228,9 +231,7 @@ impl RunRecord {
             }
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
-                let totals = Arc::make_mut(&mut self.totals);
-                totals.attempts += attempts;
-                totals.usage += *usage;
+                Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
             Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
@@ -257,6 +258,7 @@ impl RunRecord {
         } else {
             Last::Input
         };
+        self.asked_again = self.open.is_empty() && step.ask_again;
         if self.open.is_empty() {
             self.invalid_in_a_row = 0;
         }
