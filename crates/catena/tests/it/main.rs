@@ -22,6 +22,7 @@ mod services;
 mod streams;
 mod structured;
 mod support;
+mod threads;
 mod tools_results;
 mod tools_running;
 mod waves;
