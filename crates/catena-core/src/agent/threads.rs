@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, OnBusy};
+use super::{Agent, AgentShared, OnBusy};
+use crate::checkpoint::Lease;
 use crate::error::{Error, Result};
 use crate::id::{MessageId, ThreadId};
 use crate::message::{Message, ToolCall};
@@ -105,10 +106,13 @@ impl Agent {
         let lease = self.shared.store.acquire(thread, limits.lease).await?;
         let done = self.supersede(&lease, from).await;
         self.shared.store.release(&lease).await?;
+        if done.is_err() {
+            self.shared.forget_if_empty(&lease).await;
+        }
         done
     }
 
-    async fn supersede(&self, lease: &crate::checkpoint::Lease, from: &MessageId) -> Result<()> {
+    async fn supersede(&self, lease: &Lease, from: &MessageId) -> Result<()> {
         let record = self.thread(&lease.thread).await?;
         if let Some(run) = record.run().filter(|run| run.outcome().is_none()) {
             return Err(Error::Interrupted {
@@ -182,6 +186,20 @@ impl Agent {
             name: at.to_string(),
             suggestion: None,
         })
+    }
+}
+
+impl AgentShared {
+    /// Taking a thread makes it; one that was only a slip of the pen leaves nothing in the list.
+    pub(crate) async fn forget_if_empty(&self, lease: &Lease) {
+        if lease.length > 0 {
+            return;
+        }
+        if let Ok([]) = self.store.load(&lease.thread, 0).await.as_deref() {
+            // Someone else may have taken it by now, and then it is theirs.
+            let deleted = self.store.delete(&lease.thread).await;
+            tracing::debug!(thread = %lease.thread, ?deleted, "an empty thread was left");
+        }
     }
 }
 

@@ -44,6 +44,9 @@ pub(crate) async fn run(agent: Arc<AgentShared>, launch: Launch) -> Result<RunRe
         // The lease runs out by itself.
         tracing::warn!(thread = %lease.thread, %error, "could not release the lease");
     }
+    if result.is_err() {
+        agent.forget_if_empty(&lease).await;
+    }
     result
 }
 
@@ -275,6 +278,7 @@ async fn resumed(
     let id = left.unwrap_or_else(RunId::fresh);
     let run = context(agent, options, id, record, events, cancel.clone());
     let answers: Vec<Answer> = match answers {
+        None if lease.length == 0 => return Err((run, Error::NoThread(lease.thread.clone()))),
         None => return Err((run, Error::NotInterrupted(lease.thread.clone()))),
         Some(Err(error)) => return Err((run, error)),
         Some(Ok(answers)) => answers,

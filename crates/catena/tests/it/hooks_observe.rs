@@ -278,7 +278,7 @@ async fn events_of_tools_on_several_threads_are_read_in_order() {
 async fn an_invocation_that_cannot_begin_says_so() {
     let agent = Agent::builder(scripted([])).build().unwrap();
     let (events, result) = watch(&agent, Resume::thread("nowhere")).await;
-    assert_eq!(result.unwrap_err().kind(), "not_interrupted");
+    assert_eq!(result.unwrap_err().kind(), "no_thread");
     let [
         RunEvent {
             kind: EventKind::RunEnded {
@@ -291,7 +291,7 @@ async fn an_invocation_that_cannot_begin_says_so() {
     else {
         panic!("{events:?}")
     };
-    assert_eq!(error.kind, "not_interrupted");
+    assert_eq!(error.kind, "no_thread");
 }
 
 /// LC-STREAM-01: every message is told once, when the record has it, and nothing that was told before is told again.

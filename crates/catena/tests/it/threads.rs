@@ -227,3 +227,12 @@ async fn the_live_values_of_a_deleted_thread_are_gone() {
     agent.run(Input::new("other").thread("t")).await.unwrap();
     assert_eq!(*log.lock().unwrap(), ["first", "first", "other"]);
 }
+
+#[tokio::test]
+async fn a_mistyped_thread_is_named_and_leaves_nothing_behind() {
+    let agent = Agent::builder(scripted([])).build().unwrap();
+    let error = agent.run(Resume::thread("no-such")).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no thread `no-such`");
+    assert!(agent.rewind(&"no-such".into(), &"m".into()).await.is_err());
+    assert!(agent.store().list(10).await.unwrap().is_empty());
+}

@@ -133,7 +133,8 @@ async fn whichever_append_fails_the_thread_can_be_used_afterwards() {
         };
         failed += 1;
         assert!(matches!(error, Error::Store(StoreError::DiskFull(_))), "{error:?}");
-        assert!(!agent.store().list(1).await.unwrap()[0].active);
+        // If the very first append failed, there is no thread.
+        assert!(agent.store().list(1).await.unwrap().iter().all(|thread| !thread.active));
         let before = agent.store().load(&"t".into(), 0).await.unwrap();
         let again = match resume && !before.is_empty() {
             true => agent.run(Resume::thread("t")).await,
