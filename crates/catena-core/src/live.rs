@@ -84,6 +84,14 @@ impl LiveStore {
         live.clone()
     }
 
+    /// Drops the values of a thread that was deleted: another one of its name must not find them.
+    pub(crate) fn forget(&self, thread: &ThreadId) {
+        self.threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(thread);
+    }
+
     /// A run on the thread is over: from now on it is idle, however long the run took.
     pub(crate) fn rest(&self, thread: &ThreadId) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);

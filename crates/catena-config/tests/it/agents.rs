@@ -54,7 +54,8 @@ async fn subagents_are_built_with_the_agent_that_delegates_to_them() {
     expect![[r#"
         error: there is no agent `e`
          --> catena.toml
-          = help: there is `a`, `b`, `c`, `d`"#]].assert_eq(&error.to_string());
+          = help: there is `a`, `b`, `c`, `d`"#]]
+    .assert_eq(&error.to_string());
 }
 
 #[tokio::test]
@@ -70,7 +71,8 @@ async fn a_circle_made_in_code_is_refused_as_one_in_a_file_is() {
           |
         1 | [agents.a]
           | ^^^^^^^^^^
-          = key: agents.a"#]].assert_eq(&error.to_string());
+          = key: agents.a"#]]
+    .assert_eq(&error.to_string());
 }
 
 #[tokio::test]

@@ -215,12 +215,16 @@ wrods = "Hi."
 
 #[tokio::test]
 async fn the_base_is_there_and_what_is_off_says_why() {
-    check_chain("[agents.a]", &expect![[r#"
+    check_chain(
+        "[agents.a]",
+        &expect![[r#"
         priority  middleware  wave  band          hooks
              400  guard             safety        before_model
                -  oracle                          off: not available: this program is built without it
                -  greeting                        off: not listed
-    "#]]).await;
+    "#]],
+    )
+    .await;
     check_chain(
         "[agents.a]\nbase = false\nmiddleware = [{ use = \"greet\" }]",
         &expect![[r#"
@@ -250,20 +254,28 @@ async fn one_may_be_listed_several_times_if_the_names_differ() {
             "[agents.a]\nmiddleware = [{{ use = \"greeting\" }}, {{ use = \"guard\" }}, {{ use = \"greeting\", words = \"{second}\" }}]"
         )
     };
-    check_chain(&two("Smile."), &expect![[r#"
+    check_chain(
+        &two("Smile."),
+        &expect![[r#"
         priority  middleware      wave  band          hooks
              140  greeting              context       before_model
              140  greeting:Smile        context       before_model
              400  guard                 safety        before_model
                -  oracle                              off: not available: this program is built without it
-    "#]]).await;
-    check_chain(&two("Say hello."), &expect![[r#"
+    "#]],
+    )
+    .await;
+    check_chain(
+        &two("Say hello."),
+        &expect![[r#"
         error: 2 middlewares are named `greeting`; give each a name of its own
          --> catena.toml:2:14
           |
         2 | middleware = [{ use = "greeting" }, { use = "guard" }, { use = "greeting", words = "Say hello." }]
           |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-          = key: agents.a.middleware"#]]).await;
+          = key: agents.a.middleware"#]],
+    )
+    .await;
 }
 
 #[tokio::test]

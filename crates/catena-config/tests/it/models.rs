@@ -37,7 +37,11 @@ subagents = ["a", "c"]
 async fn a_missing_key_names_the_variable_and_how_to_set_it() {
     let here = tempfile::tempdir().unwrap();
     let (setup, _) = setup(here.path());
-    check(TWO, "all", &setup, &expect![[r#"
+    check(
+        TWO,
+        "all",
+        &setup,
+        &expect![[r#"
         error: provider `openai` needs a key: set the environment variable OPENAI_API_KEY
          --> catena.toml:3:9
           |
@@ -60,7 +64,9 @@ async fn a_missing_key_names_the_variable_and_how_to_set_it() {
         11 | model = "deepseek:deepseek-chat"
            |         ^^^^^^^^^^^^^^^^^^^^^^^^
            = key: agents.c.model
-           = help: run `export DEEPSEEK_API_KEY=…` before catena, or name another variable with `api_key_env`"#]]).await;
+           = help: run `export DEEPSEEK_API_KEY=…` before catena, or name another variable with `api_key_env`"#]],
+    )
+    .await;
     assert!(
         !here.path().join("catena.db").exists(),
         "nothing is made for an agent that cannot be built"
@@ -71,9 +77,15 @@ async fn a_missing_key_names_the_variable_and_how_to_set_it() {
 async fn a_model_that_nobody_asks_for_needs_no_key() {
     let here = tempfile::tempdir().unwrap();
     let (setup, _) = setup_with(here.path(), &[("OPENAI_API_KEY", "key-of-a-test")]);
-    check(TWO, "a", &setup, &expect![[r#"
+    check(
+        TWO,
+        "a",
+        &setup,
+        &expect![[r#"
         model: openai:gpt-5-mini
-        warnings: "#]]).await;
+        warnings: "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -81,21 +93,33 @@ async fn what_only_the_provider_can_tell_is_shown_at_its_key() {
     let here = tempfile::tempdir().unwrap();
     let (setup, _) = setup(here.path());
     let text = "[models.m]\nmodel = \"ollama:x\"\nbase_url = \"localhost:1\"\n[agents.a]";
-    check(text, "a", &setup, &expect![[r#"
+    check(
+        text,
+        "a",
+        &setup,
+        &expect![[r#"
         error: `base_url` of model `ollama:x` is not usable: it must begin with `http://` or `https://` and name a host
          --> catena.toml:3:12
           |
         3 | base_url = "localhost:1"
           |            ^^^^^^^^^^^^^
-          = key: models.m.base_url"#]]).await;
+          = key: models.m.base_url"#]],
+    )
+    .await;
     let text = "[models.m]\nmodel = \"ollama:x\"\nheaders = { \"a b\" = \"c\" }\n[agents.a]";
-    check(text, "a", &setup, &expect![[r#"
+    check(
+        text,
+        "a",
+        &setup,
+        &expect![[r#"
         error: header `a b` of model `ollama:x` is not a valid HTTP header
          --> catena.toml:3:11
           |
         3 | headers = { "a b" = "c" }
           |           ^^^^^^^^^^^^^^^
-          = key: models.m.headers"#]]).await;
+          = key: models.m.headers"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -105,12 +129,24 @@ async fn a_key_that_would_be_sent_in_the_clear_is_a_warning() {
     let text = |url: &str| {
         format!("[models.m]\nmodel = \"compatible:x\"\nbase_url = \"{url}\"\napi_key_env = \"K\"\n[agents.a]")
     };
-    check(&text("http://models.example.org:8000/v1"), "a", &setup, &expect![[r#"
+    check(
+        &text("http://models.example.org:8000/v1"),
+        "a",
+        &setup,
+        &expect![[r#"
         model: compatible:x
-        warnings: the key of model `m` is sent to `models.example.org` without encryption; use `https://`"#]]).await;
-    check(&text("http://127.0.0.1:8000/v1"), "a", &setup, &expect![[r#"
+        warnings: the key of model `m` is sent to `models.example.org` without encryption; use `https://`"#]],
+    )
+    .await;
+    check(
+        &text("http://127.0.0.1:8000/v1"),
+        "a",
+        &setup,
+        &expect![[r#"
         model: compatible:x
-        warnings: "#]]).await;
+        warnings: "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -127,5 +163,6 @@ async fn without_a_model_in_the_file_the_program_chooses() {
     expect![[r#"
         error: agent `assistant` has no model
           = key: agents.assistant
-          = help: write `model = "provider:model"`, such as `openai:gpt-5-mini` or `ollama:qwen3:4b`"#]].assert_eq(&error.to_string());
+          = help: write `model = "provider:model"`, such as `openai:gpt-5-mini` or `ollama:qwen3:4b`"#]]
+    .assert_eq(&error.to_string());
 }

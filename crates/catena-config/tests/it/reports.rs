@@ -177,7 +177,9 @@ fn a_syntax_error_is_shown_like_any_other() {
             2 | prompt = "unfinished
               |                     ^"#]],
     );
-    check("[models.a]\nmodel = gpt\nmodel = \"x:y\"\n[models.a]\n", &expect![[r#"
+    check(
+        "[models.a]\nmodel = gpt\nmodel = \"x:y\"\n[models.a]\n",
+        &expect![[r#"
         error: not valid TOML: string values must be quoted, expected literal string
          --> catena.toml:2:9
           |
@@ -197,7 +199,8 @@ fn a_syntax_error_is_shown_like_any_other() {
           |
         4 | [models.a]
           |         ^
-          = help: remove one of the two, or rename it"#]]);
+          = help: remove one of the two, or rename it"#]],
+    );
     check(
         "[agents.assistant]\ntools = [\"a\", \"b\"\n[store]\nurl = \"x\"",
         &expect![[r#"
@@ -233,14 +236,17 @@ fn numbers_that_are_none_are_refused() {
 #[test]
 fn an_agent_that_could_have_several_models_has_to_say_which() {
     let models = "[models.a]\nmodel = \"ollama:x\"\n[models.b]\nmodel = \"ollama:y\"\n";
-    check(&format!("{models}[agents.assistant]\nprompt = \"Hi.\""), &expect![[r#"
+    check(
+        &format!("{models}[agents.assistant]\nprompt = \"Hi.\""),
+        &expect![[r#"
         error: agent `assistant` does not say which model it has, and there are several
          --> catena.toml:5:1
           |
         5 | [agents.assistant]
           | ^^^^^^^^^^^^^^^^^^
           = key: agents.assistant
-          = help: write `model`, one of `a`, `b`; or name one of the models `default`"#]]);
+          = help: write `model`, one of `a`, `b`; or name one of the models `default`"#]],
+    );
     check(
         &format!("{models}[models.default]\nmodel = \"ollama:z\"\n[agents.assistant]"),
         &expect!["nothing is wrong"],
@@ -250,14 +256,17 @@ fn an_agent_that_could_have_several_models_has_to_say_which() {
         &expect!["nothing is wrong"],
     );
     check("[agents.assistant]\nmodel = \"ollama:z\"", &expect!["nothing is wrong"]);
-    check("[agents.assistant]\nmodel = \"olama:z\"", &expect![[r#"
+    check(
+        "[agents.assistant]\nmodel = \"olama:z\"",
+        &expect![[r#"
         error: there is no provider `olama`
          --> catena.toml:2:9
           |
         2 | model = "olama:z"
           |         ^^^^^^^^^
           = key: agents.assistant.model
-          = help: did you mean `ollama`?"#]]);
+          = help: did you mean `ollama`?"#]],
+    );
 }
 
 #[test]
@@ -374,20 +383,26 @@ fn the_name_of_a_variable_is_no_secret_and_a_value_is_no_name() {
 
 #[test]
 fn what_a_form_of_answer_must_be_is_said_at_its_place() {
-    check("[agents.a]\noutput = \"missing.json\"", &expect![[r#"
+    check(
+        "[agents.a]\noutput = \"missing.json\"",
+        &expect![[r#"
         error: the schema `missing.json` cannot be read: No such file or directory (os error 2)
          --> catena.toml:2:10
           |
         2 | output = "missing.json"
           |          ^^^^^^^^^^^^^^
-          = key: agents.a.output"#]]);
-    check("[agents.a]\noutput = { type = \"array\" }", &expect![[r#"
+          = key: agents.a.output"#]],
+    );
+    check(
+        "[agents.a]\noutput = { type = \"array\" }",
+        &expect![[r#"
         error: an answer is a JSON object, so its schema must have `type = "object"`
          --> catena.toml:2:10
           |
         2 | output = { type = "array" }
           |          ^^^^^^^^^^^^^^^^^^
-          = key: agents.a.output"#]]);
+          = key: agents.a.output"#]],
+    );
     check(
         "[agents.a]\noutput = { type = \"object\", properties = { n = { type = \"integr\" } } }",
         &expect![[r#"
@@ -398,13 +413,16 @@ fn what_a_form_of_answer_must_be_is_said_at_its_place() {
               |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               = key: agents.a.output"#]],
     );
-    check("[agents.a]\noutput = 5", &expect![[r#"
+    check(
+        "[agents.a]\noutput = 5",
+        &expect![[r#"
         error: expected a string or a table, found an integer
          --> catena.toml:2:10
           |
         2 | output = 5
           |          ^
-          = key: agents.a.output"#]]);
+          = key: agents.a.output"#]],
+    );
     check(
         "[agents.a]\noutput = { type = \"object\", properties = { n = { type = \"integer\" } } }",
         &expect!["nothing is wrong"],
@@ -452,5 +470,6 @@ command = ["github-mcp-server", "stdio"]
         agents.assistant.middleware[1].use
         agents.assistant.middleware[2].use
         agents.assistant.middleware[3].use
-        mcp"#]].assert_eq(&keys.join("\n"));
+        mcp"#]]
+    .assert_eq(&keys.join("\n"));
 }

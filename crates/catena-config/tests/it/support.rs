@@ -37,7 +37,10 @@ pub(crate) fn setup(data_dir: &Path) -> (Setup, Arc<ScriptedModel>) {
 }
 
 /// The same, with these variables.
-pub(crate) fn setup_with(data_dir: &Path, variables: &'static [(&'static str, &'static str)]) -> (Setup, Arc<ScriptedModel>) {
+pub(crate) fn setup_with(
+    data_dir: &Path,
+    variables: &'static [(&'static str, &'static str)],
+) -> (Setup, Arc<ScriptedModel>) {
     let model = scripted([say("hello"), say("hello again")]);
     let setup = Setup {
         env: Arc::new(move |name| {

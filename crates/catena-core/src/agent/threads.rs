@@ -148,8 +148,10 @@ impl Agent {
             .desk
             .enter(thread, OnBusy::Reject, &CancellationToken::new(), limits.queue_wait)
             .await?;
+        let existed = self.shared.store.delete(thread).await?;
         self.shared.desk.forget(thread);
-        Ok(self.shared.store.delete(thread).await?)
+        self.shared.live.forget(thread);
+        Ok(existed)
     }
 
     /// The thread as it was when the message was added.

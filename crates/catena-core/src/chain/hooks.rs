@@ -122,6 +122,13 @@ impl<'a> Called<'a> {
     }
 }
 
+/// A hook that a cancellation cuts off leaves as little behind as one that fails.
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        self.run.undo_changes();
+    }
+}
+
 /// A decision to end the run, and whose it is.
 pub(crate) type Stopped = Option<(String, Ending)>;
 

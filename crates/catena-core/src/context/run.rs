@@ -97,9 +97,11 @@ impl RunContext {
         }
     }
 
-    /// For an observer, at an event of this handle's.
+    /// For an observer, at an event of this handle's. What it changes is never taken back.
     pub(crate) fn observed_by(&self, middleware: &Arc<str>) -> Self {
-        self.stamped(middleware, Hook::Observe, self.call())
+        let mut observer = self.stamped(middleware, Hook::Observe, self.call());
+        observer.stamp.writer = Writer::default();
+        observer
     }
 
     pub(crate) fn for_call(&self, call: &ToolCall) -> Self {

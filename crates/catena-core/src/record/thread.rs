@@ -189,7 +189,9 @@ impl Thread {
                 self.push(message);
             }
             Entry::Folded { up_to, summary, .. } => {
-                if let Some(&position) = self.positions.get(up_to) {
+                // A summary of less than what is folded already would bring back what was put away.
+                let folded = self.folds.last().map_or(0, |fold| fold.end);
+                if let Some(&position) = self.positions.get(up_to).filter(|&&position| position >= folded) {
                     self.folds.push(Fold {
                         end: position + 1,
                         summary: summary.clone(),

@@ -234,7 +234,8 @@ async fn close_left(
         0 => ("crashed", "the process was interrupted"),
         _ => ("superseded", "a new message came before the answer"),
     };
-    let (events, _) = EventSink::new(Arc::default(), false);
+    // Nobody waits for its events, but middlewares that observe see how it ended.
+    let (events, _) = EventSink::new(agent.chain.observers(), false);
     let run = context(agent, options, left, record, events, CancellationToken::new());
     let mut runner = Runner {
         agent: agent.clone(),

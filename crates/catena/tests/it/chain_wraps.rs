@@ -124,8 +124,8 @@ async fn another_model_answers_one_call_only() {
     assert_eq!((usual.requests().len(), other.requests().len()), (1, 1));
 }
 
-/// LC-WRAP-12: an outer layer gets the message as inner layers changed it.
-/// LC-WRAP-17: the calls of the message that comes out of the chain are the ones that are run.
+/// LC-WRAP-12, LC-WRAP-17: an outer layer gets the message as inner layers changed it; the calls of the message that comes out of the chain
+/// are the ones that are run.
 #[tokio::test]
 async fn what_comes_out_of_the_chain_is_what_counts() {
     let log = Log::default();

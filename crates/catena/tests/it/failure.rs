@@ -205,9 +205,8 @@ fn assert_named(error: &Error, hook: Hook, fault: Fault) {
     assert_eq!((error.kind(), source.to_string().as_str()), (kind, said));
 }
 
-/// ZC-CHAIN-24: a hook that fails closed fails the run, and the error names middleware and hook.
-/// ZC-CHAIN-25: a spent budget is a failure like an error.
-/// ZC-CHAIN-26: a panic's text is in no request, no event and no error.
+/// ZC-CHAIN-24, ZC-CHAIN-25, ZC-CHAIN-26: a hook that fails closed fails the run, and the error names middleware and hook; a spent budget
+/// is a failure like an error; a panic's text is in no request, no event and no error.
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_fails_closed_fails_the_run_and_is_named() {
     for hook in [Hook::Tools, Hook::BeforeAgent, Hook::BeforeModel, Hook::AfterModel] {
@@ -232,8 +231,8 @@ async fn a_hook_that_fails_closed_fails_the_run_and_is_named() {
     }
 }
 
-/// ZC-CHAIN-22: what a hook changed before it failed open is invisible to the rest of the run.
-/// ZC-CHAIN-23: a panic in a hook that fails open does not end the run, and an event tells of it.
+/// ZC-CHAIN-22, ZC-CHAIN-23: what a hook changed before it failed open is invisible to the rest of the run; a panic in a hook that fails
+/// open does not end the run, and an event tells of it.
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_fails_open_is_as_if_it_had_not_been_called() {
     for hook in [Hook::Tools, Hook::BeforeAgent, Hook::BeforeModel, Hook::AfterModel] {
@@ -255,8 +254,8 @@ async fn a_hook_that_fails_open_is_as_if_it_had_not_been_called() {
     }
 }
 
-/// ZC-TOOL-11: a gate that fails closed blocks the call, and the model is told which one could not be asked.
-/// ZC-TOOL-12: a gate that fails open allows the call, with an event.
+/// ZC-TOOL-11, ZC-TOOL-12: a gate that fails closed blocks the call, and the model is told which one could not be asked; a gate that fails
+/// open allows the call, with an event.
 #[tokio::test(start_paused = true)]
 async fn a_gate_that_fails_blocks_or_allows() {
     for fault in FAULTS {

@@ -19,8 +19,8 @@ async fn statuses(agent: &Agent) -> Vec<CallStatus> {
     thread.run().unwrap().calls().iter().map(|call| call.status).collect()
 }
 
-/// ZC-TOOL-01: a blocked call does not run, its result says why, and the next call of the message is still decided.
-/// ZC-TOOL-02: later gates are not asked about a call that is blocked.
+/// ZC-TOOL-01, ZC-TOOL-02: a blocked call does not run, its result says why, and the next call of the message is still decided; later gates
+/// are not asked about a call that is blocked.
 #[tokio::test]
 async fn a_block_settles_one_call_and_skips_later_gates() {
     let log = Log::default();
@@ -57,8 +57,8 @@ async fn a_block_settles_one_call_and_skips_later_gates() {
     assert_eq!(statuses(&agent).await, [CallStatus::Blocked, CallStatus::Ok]);
 }
 
-/// ZC-TOOL-07: AbortLoop at the second of three calls: none runs, all are answered in call order, and the run ends.
-/// ZC-TOOL-09: after an abort the thread is valid for the next message.
+/// ZC-TOOL-07, ZC-TOOL-09: AbortLoop at the second of three calls: none runs, all are answered in call order, and the run ends; after an
+/// abort the thread is valid for the next message.
 #[tokio::test]
 async fn an_abort_runs_nothing_and_answers_everything() {
     let log = Log::default();
@@ -287,9 +287,8 @@ async fn all_calls_are_decided_before_the_first_runs() {
     assert_eq!(lines.len(), 4);
 }
 
-/// LC-TOOL-03: a call of an unknown tool is answered with the names there are.
-/// ZC-TOOL-19: an unknown tool, and an input that does not fit, meet no gate.
-/// LC-TOOL-07: an input that does not fit its schema is answered with the place and the problem, as an error.
+/// LC-TOOL-03, ZC-TOOL-19, LC-TOOL-07: a call of an unknown tool is answered with the names there are; an unknown tool, and an input that
+/// does not fit, meet no gate; an input that does not fit its schema is answered with the place and the problem, as an error.
 #[tokio::test]
 async fn calls_that_cannot_run_meet_no_gate() {
     let log = Log::default();
@@ -558,4 +557,30 @@ async fn an_abort_keeps_the_calls_as_the_model_made_them() {
         lines(&view(&agent, "t").await)[1],
         r#"agent: [echo {"text":"a"}] [echo {"text":"stop"}]"#
     );
+}
+
+/// LC-STREAM-04: a call that waits for a person has neither begun nor ended in the events.
+#[tokio::test]
+async fn a_call_that_waits_has_not_begun() {
+    use catena::event::EventKind;
+    let agent = Agent::builder(scripted([call("echo", text("a")), say("done")]))
+        .tool(echo())
+        .with(gate_fn("human", |_, _| Ok(ask())))
+        .build()
+        .unwrap();
+    let of_tools = |events: &[catena::event::RunEvent]| {
+        let of_tool = |e: &&catena::event::RunEvent| {
+            matches!(e.kind, EventKind::ToolStarted { .. } | EventKind::ToolEnded { .. })
+        };
+        events.iter().filter(of_tool).count()
+    };
+    let (events, _) = watch(&agent, Input::new("go").thread("t")).await;
+    assert_eq!(of_tools(&events), 0);
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(&event.kind, EventKind::Interrupted { pauses } if pauses.len() == 1))
+    );
+    let (events, _) = watch(&agent, Resume::thread("t").approve_all()).await;
+    assert_eq!(of_tools(&events), 2);
 }

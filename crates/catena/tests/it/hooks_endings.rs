@@ -1,9 +1,6 @@
 //! Short circuits: what is skipped, what still runs, and what is said last.
 
-use std::sync::Arc;
-
-use catena::agent::Limits;
-use catena::message::{AssistantMessage, Message, Part, ToolCall};
+use catena::message::{AssistantMessage, Part, ToolCall};
 use catena::middleware::{after_model_fn, before_agent_fn, before_model_fn, gate_fn, wrap_model_fn};
 use catena::prelude::*;
 use catena::record::{CallStatus, EndReason};
@@ -26,9 +23,9 @@ fn ending(kind: &str) -> Ending {
     Ending::stopped(kind, format!("{kind} it is"))
 }
 
-/// LC-JUMP-03: a Stop in before_agent skips the later before_agent hooks and the model; every after_agent runs; no model message is kept.
-/// ZC-CHAIN-18: a Stop skips everyone of a higher priority and every model call, says its text, and names who stopped.
-/// ZC-CHAIN-20: the words of an ending are the agent's message, and marked as written by no model.
+/// LC-JUMP-03, ZC-CHAIN-18, ZC-CHAIN-20: a Stop in before_agent skips the later before_agent hooks and the model; every after_agent runs;
+/// no model message is kept; a Stop skips everyone of a higher priority and every model call, says its text, and names who stopped; the
+/// words of an ending are the agent's message, and marked as written by no model.
 #[tokio::test]
 async fn a_stop_in_before_agent_skips_the_rest_but_not_after_agent() {
     let log = Log::default();
@@ -57,8 +54,8 @@ async fn a_stop_in_before_agent_skips_the_rest_but_not_after_agent() {
     );
 }
 
-/// LC-JUMP-04: a Stop in before_model skips the later before_model hooks and the model; after_agent runs.
-/// ZC-CHAIN-19: a Stop at a later turn keeps the results so far.
+/// LC-JUMP-04, ZC-CHAIN-19: a Stop in before_model skips the later before_model hooks and the model; after_agent runs; a Stop at a later
+/// turn keeps the results so far.
 #[tokio::test]
 async fn a_stop_in_before_model_ends_the_run_and_keeps_what_was_done() {
     let log = Log::default();
@@ -122,8 +119,8 @@ async fn a_stop_in_after_model_answers_the_calls_and_runs_no_tool() {
     }
 }
 
-/// LC-JUMP-06: AskAgain in after_model starts over at before_model, for all of them.
-/// LC-JUMP-14: the calls of the message that is asked again are answered with the reason.
+/// LC-JUMP-06, LC-JUMP-14: AskAgain in after_model starts over at before_model, for all of them; the calls of the message that is asked
+/// again are answered with the reason.
 #[tokio::test]
 async fn asking_again_starts_over_at_before_model() {
     let log = Log::default();
@@ -181,8 +178,8 @@ async fn an_answer_without_calls_can_be_asked_again() {
     );
 }
 
-/// LC-JUMP-10: a wrap that answers with two calls in the model's place has them run, and the loop goes on.
-/// LC-WRAP-03: a wrap that does not call the rest of the chain answers in the model's place.
+/// LC-JUMP-10, LC-WRAP-03: a wrap that answers with two calls in the model's place has them run, and the loop goes on; a wrap that does not
+/// call the rest of the chain answers in the model's place.
 #[tokio::test]
 async fn calls_that_a_wrap_writes_are_run() {
     let log = Log::default();
@@ -208,8 +205,8 @@ async fn calls_that_a_wrap_writes_are_run() {
     assert_eq!(result.totals.attempts, 1, "the model was asked once");
 }
 
-/// LC-JUMP-11: without any tool, calls are answered and the run goes on; it ends when the model answers, and after_agent runs.
-/// LC-LOOP-13: an agent without tools answers the call that its model makes up, with and without after_model hooks.
+/// LC-JUMP-11, LC-LOOP-13: without any tool, calls are answered and the run goes on; it ends when the model answers, and after_agent runs;
+/// an agent without tools answers the call that its model makes up, with and without after_model hooks.
 #[tokio::test]
 async fn without_tools_a_call_is_answered_and_the_loop_goes_on() {
     for hooks in [false, true] {
@@ -246,8 +243,8 @@ async fn a_model_whose_calls_were_all_blocked_is_asked_again() {
     );
 }
 
-/// LC-LOOP-18: every call has exactly one result before the next model call and at the end, on every way out.
-/// ZC-CHAIN-29: after_agent is entered exactly once for every outcome.
+/// LC-LOOP-18, ZC-CHAIN-29: every call has exactly one result before the next model call and at the end, on every way out; after_agent is
+/// entered exactly once for every outcome.
 #[tokio::test]
 async fn every_way_out_answers_every_call_and_runs_after_agent_once() {
     type Exit = fn(&Turn, &ToolCall) -> Result<ToolDecision>;
@@ -465,139 +462,6 @@ async fn an_input_that_fails_the_run_is_not_stored() {
         // The thread goes on.
         agent.run(Input::new("hi").thread("t")).await.unwrap();
     }
-}
-
-/// LC-LOOP-19: past the turn limit a run fails with a typed error that names the option; what was done is kept; hooks cost no turns.
-/// FC-143: an agent with tools may use them by default, and a limit that is hit names the option and its value.
-#[tokio::test]
-async fn the_turn_limit_is_an_error_when_that_is_asked_for() {
-    let log = Log::default();
-    let model = scripted((0..4).map(|n| call("echo", text(&n.to_string()))));
-    let limits = Limits {
-        max_turns: 3,
-        on_max_turns: catena::agent::OnMaxTurns::Error,
-        ..Limits::default()
-    };
-    let agent = Agent::builder(model.clone())
-        .tool(echo())
-        .limits(limits)
-        .with(spy("a", 1, &log))
-        .with(spy("b", 2, &log))
-        .build()
-        .unwrap();
-    let error = agent.run(Input::new("go").thread("t")).await.unwrap_err();
-    assert_eq!(error.kind(), "max_turns");
-    assert!(error.to_string().contains("3 model turns (`max_turns`)"), "{error}");
-    assert_eq!(model.requests().len(), 3);
-    assert_eq!(view(&agent, "t").await.len(), 1 + 3 * 2);
-    assert_eq!(Limits::default().max_turns, 50);
-}
-
-/// LC-LOOP-20: by default the model gives one answer without tools at the limit; the outcome says so.
-/// ZC-CHAIN-39: at the last turn there is one answer without tools.
-#[tokio::test]
-async fn at_the_turn_limit_the_model_answers_once_without_tools() {
-    let model = scripted([
-        call("echo", text("1")),
-        call("echo", text("2")),
-        call("echo", text("3")).and_say("so far"),
-    ]);
-    let agent = Agent::builder(model.clone()).tool(echo()).max_turns(2).build().unwrap();
-    let result = agent.run(Input::new("go").thread("t")).await.unwrap();
-    assert!(matches!(&result.outcome, Outcome::Stopped { by, reason } if by == "catena" && reason.kind == "max_turns"));
-    assert_eq!(result.text(), "so far");
-    assert_eq!(result.executed("echo"), 2, "calls in the last word are not run");
-    assert_eq!(model.requests()[2].tools.len(), 0);
-    assert_paired(&view(&agent, "t").await);
-}
-
-/// FC-034: a call that cannot be read is answered with the problem and the model gets another turn; one that never learns is stopped.
-#[tokio::test]
-async fn a_model_that_always_breaks_its_calls_is_stopped() {
-    let broken = || say("").and_raw_call("c1", "echo", "{\"text\":");
-    let model = scripted([broken(), call("echo", text("x")), say("done")]);
-    let agent = Agent::builder(model.clone()).tool(echo()).build().unwrap();
-    let result = agent.run("go").await.unwrap();
-    assert!(
-        lines(&result.messages)[2].starts_with("echo! the call was not made: the arguments"),
-        "{:?}",
-        lines(&result.messages)
-    );
-    assert_eq!(result.executed("echo"), 1);
-
-    let model = scripted((0..9).map(|_| broken()));
-    let agent = Agent::builder(model.clone()).tool(echo()).build().unwrap();
-    let error = agent.run(Input::new("go").thread("t")).await.unwrap_err();
-    assert_eq!(error.kind(), "invalid_calls");
-    assert!(error.to_string().contains("(`invalid_calls`: 3)"), "{error}");
-    assert_eq!(model.requests().len(), 3);
-    assert_paired(&view(&agent, "t").await);
-}
-
-/// FC-139: arguments that the output limit cut off are never executed, and the model is told, whatever stop reason the provider gives.
-#[tokio::test]
-async fn a_call_that_was_cut_off_is_not_made() {
-    let log = Log::default();
-    let cut = say("").and_raw_call("c1", "note", r#"{"text":"abc"#);
-    let model = scripted([
-        cut,
-        say("")
-            .and_raw_call("c2", "note", r#"{"te"#)
-            .stop(catena::model::StopReason::Length),
-        say("sorry"),
-    ]);
-    let agent = Agent::builder(model.clone())
-        .tool(noting("note", &log))
-        .build()
-        .unwrap();
-    let result = agent.run("go").await.unwrap();
-    assert_eq!(log.take(), [""; 0]);
-    let replayed = lines(&model.last_messages());
-    assert_eq!(replayed[1], "agent: [note {}]", "what is replayed is valid JSON");
-    for line in [&replayed[2], &replayed[4]] {
-        assert!(line.starts_with("note!") && line.contains("output limit"), "{line}");
-    }
-    assert_eq!(result.text(), "sorry");
-}
-
-/// FC-140: arguments that are no JSON object are answered with what was expected, and a huge text is not echoed whole.
-#[tokio::test]
-async fn arguments_must_be_an_object_and_their_echo_is_short() {
-    let garbage = "g".repeat(200_000);
-    for arguments in ["[1]", "\"x\"", "null", &garbage] {
-        let model = scripted([say("").and_raw_call("c1", "echo", arguments), say("sorry")]);
-        let agent = Agent::builder(model.clone()).tool(echo()).build().unwrap();
-        agent.run("go").await.unwrap();
-        let told = &lines(&model.last_messages())[2];
-        assert!(
-            told.starts_with("echo!") && told.contains("must be a JSON object"),
-            "{told}"
-        );
-        assert!(told.len() < 1_200, "{} characters", told.len());
-    }
-}
-
-/// FC-142: a request that would end with the assistant's own words is an error that says what to do.
-#[tokio::test]
-async fn a_conversation_that_ends_with_the_agents_own_words_is_an_error() {
-    let agent = Agent::builder(scripted([])).build().unwrap();
-    let history = vec![Message::user("hi"), Message::assistant("x")];
-    let error = agent.run(Input::messages(history)).await.unwrap_err();
-    assert!(error.to_string().contains("give an input"), "{error}");
-    assert_eq!(error.kind(), "config");
-
-    let note = before_model_fn("note", |turn| {
-        turn.request.messages_mut().push(Arc::new(Message::assistant("a note")));
-        Ok(Flow::Continue)
-    });
-    let error = Agent::builder(scripted([]))
-        .with(note)
-        .build()
-        .unwrap()
-        .run("hi")
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), "config");
 }
 
 /// LC-LOOP-16: an error of before_model or after_model fails the run with that error inside, and no tool runs.

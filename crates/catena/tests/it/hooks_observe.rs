@@ -72,8 +72,8 @@ async fn a_panicking_observer_does_no_harm() {
     assert_eq!(*watcher.0.lock().unwrap(), events);
 }
 
-/// CORE-OBS-03: an observer may tell something and change state of its own; it does not observe itself, and what it does is not taken
-/// back when the hook fails whose event it saw.
+/// CORE-OBS-03: an observer may tell something and change state of its own; it does not observe itself, and what it does is not taken back
+/// when the hook fails whose event it saw.
 #[tokio::test]
 async fn an_observer_may_speak_without_hearing_itself() {
     struct Talks;
@@ -292,4 +292,19 @@ async fn an_invocation_that_cannot_begin_says_so() {
         panic!("{events:?}")
     };
     assert_eq!(error.kind, "not_interrupted");
+}
+
+/// LC-STREAM-01: every message is told once, when the record has it, and nothing that was told before is told again.
+#[tokio::test]
+async fn every_message_is_told_once() {
+    let agent = Agent::builder(scripted([call("echo", text("x")), say("one"), say("two")]))
+        .tool(echo())
+        .build()
+        .unwrap();
+    let (first, result) = watch(&agent, Input::new("first").thread("t")).await;
+    assert_eq!(crate::kit::told(&first), result.unwrap().messages);
+    let (second, result) = watch(&agent, Input::new("second").thread("t")).await;
+    assert_eq!(crate::kit::told(&second), result.unwrap().messages);
+    let told = [crate::kit::told(&first), crate::kit::told(&second)].concat();
+    assert_eq!(told, agent.thread(&"t".into()).await.unwrap().messages());
 }

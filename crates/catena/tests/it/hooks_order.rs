@@ -82,8 +82,8 @@ async fn wraps_of_a_tool_call_nest() {
     );
 }
 
-/// LC-LOOP-02: in listed order, before_agent runs as listed and after_agent in reverse.
-/// LC-LOOP-03: in listed order, before_model runs as listed and after_model in reverse, at every turn.
+/// LC-LOOP-02, LC-LOOP-03: in listed order, before_agent runs as listed and after_agent in reverse; in listed order, before_model runs as
+/// listed and after_model in reverse, at every turn.
 #[tokio::test]
 async fn in_listed_order_the_after_hooks_run_in_reverse() {
     let log = Log::default();
@@ -108,9 +108,8 @@ async fn in_listed_order_the_after_hooks_run_in_reverse() {
     assert_eq!(of(".after_agent"), ["two.after_agent", "one.after_agent"]);
 }
 
-/// LC-LOOP-04: three model turns call before_agent and after_agent once, the model hooks three times.
-/// ZC-CHAIN-15: what runs once per message is entered once, however many model calls the loop makes.
-/// ZC-CHAIN-16: what runs at each call is entered once per model call.
+/// LC-LOOP-04, ZC-CHAIN-15, ZC-CHAIN-16: three model turns call before_agent and after_agent once, the model hooks three times; what runs
+/// once per message is entered once, however many model calls the loop makes; what runs at each call is entered once per model call.
 #[tokio::test]
 async fn agent_hooks_run_once_and_model_hooks_at_every_turn() {
     let log = Log::default();
@@ -214,8 +213,8 @@ async fn an_empty_chain_is_a_plain_loop() {
     assert_eq!(lines(&view(&agent, "t").await), expected);
 }
 
-/// LC-LOOP-09: the same name twice is a build error that names it; the same kind with another suffix is accepted.
-/// ZC-CHAIN-06: a name used twice is an error even with different priorities.
+/// LC-LOOP-09, ZC-CHAIN-06: the same name twice is a build error that names it; the same kind with another suffix is accepted; a name used
+/// twice is an error even with different priorities.
 #[tokio::test]
 async fn a_name_is_used_once_and_a_kind_as_often_as_one_likes() {
     let log = Log::default();

@@ -164,7 +164,7 @@ pub(crate) fn open<M: Middleware>(inner: M) -> At<M> {
 }
 
 // Written out: `hooks` is that of the inner one.
-#[catena::__private::async_trait]
+#[async_trait::async_trait]
 impl<M: Middleware> Middleware for At<M> {
     fn name(&self) -> &str {
         self.inner.name()

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cancel;
+mod chain_limits;
+mod chain_paths;
+mod chain_plan;
 mod chain_wraps;
 mod crash;
 mod failure;
@@ -19,6 +22,7 @@ mod services;
 mod streams;
 mod structured;
 mod support;
+mod threads;
 mod tools_results;
 mod tools_running;
 mod waves;

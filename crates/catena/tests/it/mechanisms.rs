@@ -55,8 +55,8 @@ impl Middleware for Place {
     }
 }
 
-/// CORE-TREE-01: a child run knows its depth and path, acts for the same principal and shares the permits of its tree; a run counts its
-/// own calls, and only the tree counts everybody's.
+/// CORE-TREE-01: a child run knows its depth and path, acts for the same principal and shares the permits of its tree; a run counts its own
+/// calls, and only the tree counts everybody's.
 #[tokio::test]
 async fn a_child_counts_for_itself_and_the_tree_for_all() {
     let log = Log::default();

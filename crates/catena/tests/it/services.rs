@@ -47,10 +47,9 @@ impl Middleware for Counts {
     }
 }
 
-/// LC-STATE-02: what a hook put into a slot is there in all later hooks.
-/// LC-STATE-03: a thread's slot outlives the run; it is no part of what the caller gets.
-/// LC-STATE-11: a run's slot is fresh at every start, also after a run that failed or was cancelled.
-/// FC-062: what is counted per run starts at zero in every run, however the last one ended.
+/// LC-STATE-02, LC-STATE-03, LC-STATE-11, FC-062: what a hook put into a slot is there in all later hooks; a thread's slot outlives the
+/// run; it is no part of what the caller gets; a run's slot is fresh at every start, also after a run that failed or was cancelled; what is
+/// counted per run starts at zero in every run, however the last one ended.
 #[tokio::test]
 async fn thread_slots_stay_and_run_slots_start_afresh() {
     let log = Log::default();
@@ -127,8 +126,7 @@ async fn runs_beside_each_other_do_not_share_slots() {
     assert_eq!(log.count("visits 2 steps 2"), 2);
 }
 
-/// LC-STATE-05: a slot that was never set has its default.
-/// LC-STATE-13: an unset slot is no error in a wrap of a tool call.
+/// LC-STATE-05, LC-STATE-13: a slot that was never set has its default; an unset slot is no error in a wrap of a tool call.
 #[tokio::test]
 async fn an_unset_slot_has_its_default() {
     let log = Log::default();
@@ -155,8 +153,7 @@ async fn an_unset_slot_has_its_default() {
     assert_eq!(log.take(), ["0 None"]);
 }
 
-/// LC-STATE-06: changing one slot does not touch another.
-/// LC-STATE-07: a second run does not apply what is stored once more.
+/// LC-STATE-06, LC-STATE-07: changing one slot does not touch another; a second run does not apply what is stored once more.
 #[tokio::test]
 async fn a_list_keeps_its_length() {
     let appends = before_model_fn("appends", |turn| {
@@ -325,8 +322,8 @@ fn titles(limit: Duration) -> impl Middleware {
     Titles(limit)
 }
 
-/// LC-STREAM-02: words of a middleware's own model call are never those of the answer; its tokens stand under its name.
-/// FC-017: internal model calls do not appear in the message stream.
+/// LC-STREAM-02, FC-017: words of a middleware's own model call are never those of the answer; its tokens stand under its name; internal
+/// model calls do not appear in the message stream.
 #[tokio::test]
 async fn a_middlewares_own_call_is_counted_and_not_shown() {
     let small = scripted([say("SUM1 SUM2").usage(100, 10)]);
@@ -430,8 +427,8 @@ async fn background_work_is_bounded_and_drained() {
     assert_eq!(log.count("done"), 256);
 }
 
-/// LC-STREAM-03: an event of a middleware's own is delivered under its name.
-/// LC-CTX-05: the handle is the same in every hook: who asks, which hook, which call.
+/// LC-STREAM-03, LC-CTX-05: an event of a middleware's own is delivered under its name; the handle is the same in every hook: who asks,
+/// which hook, which call.
 #[tokio::test]
 async fn events_of_ones_own_say_who_sent_them() {
     let emits = gate_fn("gate", |turn, _| {
@@ -467,9 +464,8 @@ async fn events_of_ones_own_say_who_sent_them() {
     );
 }
 
-/// LC-CTX-03: the caller's values are the same in hooks and tools.
-/// LC-CTX-04: they can be read and not changed.
-/// LC-CTX-07: they go by type, so they cannot collide with a middleware's options.
+/// LC-CTX-03, LC-CTX-04, LC-CTX-07: the caller's values are the same in hooks and tools; they can be read and not changed; they go by type,
+/// so they cannot collide with a middleware's options.
 #[tokio::test]
 async fn the_callers_values_reach_hooks_and_tools() {
     struct Locale(&'static str);
@@ -513,4 +509,37 @@ async fn the_callers_values_reach_hooks_and_tools() {
     );
     agent.run("without").await.unwrap();
     assert_eq!(log.take(), ["hook None"]);
+}
+
+/// CORE-STATE-02: what a hook changed before a cancellation cut it off is taken back; what was done before it stays.
+#[tokio::test]
+async fn a_hook_that_is_cut_off_leaves_no_state() {
+    struct Slow(Log);
+    #[middleware]
+    impl Middleware for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+        async fn before_agent(&self, intake: &mut Intake) -> Result<Flow> {
+            intake.run().update(&LIST, |list| list.push("whole".into()))?;
+            Ok(Flow::Continue)
+        }
+        async fn before_model(&self, turn: &mut Turn) -> Result<Flow> {
+            turn.run().update(&VISITS, |visits| *visits += 1)?;
+            turn.run().update(&LIST, |list| list.push("half".into()))?;
+            self.0.add("inside");
+            std::future::pending().await
+        }
+    }
+    let log = Log::default();
+    let agent = Agent::builder(scripted([])).with(Slow(log.clone())).build().unwrap();
+    let handle = agent.start(Input::new("go").thread("t"));
+    while log.lines().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    handle.cancel();
+    handle.outcome().await.unwrap();
+    let thread = agent.thread(&"t".into()).await.unwrap();
+    let slots: Vec<_> = thread.slots().map(|(key, _, value)| (key, (*value).clone())).collect();
+    assert_eq!(slots, [("greeter.list".to_owned(), json!(["whole"]))]);
 }

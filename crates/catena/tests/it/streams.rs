@@ -189,9 +189,8 @@ async fn a_filter_that_fails_ends_the_call() {
     assert_eq!(deltas(&events), ["message user", "started 1.1"]);
 }
 
-/// LC-STREAM-05: text of a failed attempt is followed by a reset before the next attempt's.
-/// FC-071: after visible output a stream is not silently started again: no text is doubled.
-/// FC-073: every attempt has one start, and who resets at it shows one answer.
+/// LC-STREAM-05, FC-071, FC-073: text of a failed attempt is followed by a reset before the next attempt's; after visible output a stream
+/// is not silently started again: no text is doubled; every attempt has one start, and who resets at it shows one answer.
 #[tokio::test]
 async fn a_second_attempt_resets_what_was_shown() {
     let agent = Agent::builder(scripted([cut("Hello"), say("Hello world")]))

@@ -26,8 +26,8 @@ fn native(script: impl IntoIterator<Item = Reply>) -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::new("native:test", script).profile(profile))
 }
 
-/// LC-STRUCT-01: asked for as a tool, the object ends the run: its call is answered, and the value is in the result.
-/// LC-STRUCT-08: the format is known by its registration, whatever its name or title.
+/// LC-STRUCT-01, LC-STRUCT-08: asked for as a tool, the object ends the run: its call is answered, and the value is in the result; the
+/// format is known by its registration, whatever its name or title.
 #[tokio::test]
 async fn an_object_that_is_given_as_a_call_ends_the_run() {
     let titled = OutputFormat::new("search_results", json!({"title": "Results", "type": "object"}));

@@ -10,9 +10,8 @@ use serde_json::json;
 
 use crate::kit::{echo, lines, text, tool, view};
 
-/// LC-TOOL-05: a tool's error is a result that the model can act on, and the run goes on.
-/// LC-TOOL-06: a wrap that passes everything on changes nothing about that.
-/// FC-193: a failed tool is visible to the model as a failure, before its next call.
+/// LC-TOOL-05, LC-TOOL-06, FC-193: a tool's error is a result that the model can act on, and the run goes on; a wrap that passes everything
+/// on changes nothing about that; a failed tool is visible to the model as a failure, before its next call.
 #[tokio::test]
 async fn a_tools_error_is_a_result() {
     let pass = || wrap_tool_fn("pass", |call, next| Box::pin(async move { next.call(call).await }));
@@ -225,8 +224,8 @@ async fn the_digest_is_that_of_the_raw_output() {
     );
 }
 
-/// FC-029: a call without an id gets one, and its result carries it.
-/// CORE-TOOL-08: an id that was used before in the thread, or twice in a message, is replaced: results cannot be mixed up.
+/// FC-029, CORE-TOOL-08: a call without an id gets one, and its result carries it; an id that was used before in the thread, or twice in a
+/// message, is replaced: results cannot be mixed up.
 #[tokio::test]
 async fn every_call_has_an_id_of_its_own() {
     let twice = say("")

@@ -37,8 +37,8 @@ impl Crowd {
     }
 }
 
-/// LC-TOOL-11: of two parallel calls the slow one comes first in the view, as it was called, though it finished last.
-/// ZC-TOOL-14: results appear in call order although the calls finished in reverse.
+/// LC-TOOL-11, ZC-TOOL-14: of two parallel calls the slow one comes first in the view, as it was called, though it finished last; results
+/// appear in call order although the calls finished in reverse.
 #[tokio::test]
 async fn results_are_shown_in_call_order_and_recorded_as_they_come() {
     let fast_is_done = Arc::new(Notify::new());
@@ -102,7 +102,7 @@ struct Laned {
     meet: Arc<Barrier>,
 }
 
-#[catena::__private::async_trait]
+#[async_trait::async_trait]
 impl Tool for Laned {
     fn spec(&self) -> &ToolSpec {
         &self.spec

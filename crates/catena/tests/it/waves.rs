@@ -138,8 +138,8 @@ async fn members_of_a_wave_run_at_the_same_time() {
     assert_eq!(prompt(members.into()).await, "base 🦀\n\na\n\nb\n\nc");
 }
 
-/// ZC-WAVE-05: a wave takes as long as its slowest member; one after another they take as long as all together.
-/// ZC-WAVE-06: sections are merged by priority, even if the members finish the other way round.
+/// ZC-WAVE-05, ZC-WAVE-06: a wave takes as long as its slowest member; one after another they take as long as all together; sections are
+/// merged by priority, even if the members finish the other way round.
 #[tokio::test(start_paused = true)]
 async fn a_wave_takes_as_long_as_its_slowest_member_and_keeps_the_plans_order() {
     for (parallel, seconds) in [(true, 3), (false, 6)] {
@@ -165,8 +165,8 @@ async fn a_wave_takes_as_long_as_its_slowest_member_and_keeps_the_plans_order() 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// ZC-WAVE-07: side by side and one after another give the same prompt, byte for byte.
-    /// ZC-WAVE-10: text of any script survives the merge whole.
+    /// ZC-WAVE-07, ZC-WAVE-10: side by side and one after another give the same prompt, byte for byte; text of any script survives the
+    /// merge whole.
     #[test]
     fn a_wave_gives_the_prompt_that_serial_runs_give(
         members in prop::collection::vec((0u16..1000, 0u64..3, prop::collection::vec((0usize..4, "\\PC{0,12}|記憶{1,4}|🦀{1,3}"), 0..3)), 1..6)
@@ -244,11 +244,9 @@ const VIOLATIONS: [(Deed, &str); 6] = [
     (Deed::Shorten, "changed sections of others"),
 ];
 
-/// ZC-WAVE-08: a member that makes the prompt shorter is an error that names it.
-/// ZC-WAVE-09: a member that edits a section of somebody else is an error that names it.
-/// ZC-WAVE-11: a member that edits the input is an error that names it.
-/// ZC-WAVE-12: a member that ends the run is an error that names it, and the wave's sections are dropped.
-/// ZC-WAVE-13: each of these is an error of its own.
+/// ZC-WAVE-08, ZC-WAVE-09, ZC-WAVE-11, ZC-WAVE-12, ZC-WAVE-13: a member that makes the prompt shorter is an error that names it; a member
+/// that edits a section of somebody else is an error that names it; a member that edits the input is an error that names it; a member that
+/// ends the run is an error that names it, and the wave's sections are dropped; each of these is an error of its own.
 #[tokio::test]
 async fn a_member_that_does_more_than_adding_sections_is_named() {
     for (deed, said) in VIOLATIONS {
@@ -282,9 +280,8 @@ async fn a_violation_that_fails_open_costs_its_own_sections() {
     }
 }
 
-/// ZC-WAVE-14: a member that errs loses its own sections; those of the others are there.
-/// ZC-WAVE-15: a member that panics is a member that errs.
-/// ZC-WAVE-16: a member that hangs is given up at its budget.
+/// ZC-WAVE-14, ZC-WAVE-15, ZC-WAVE-16: a member that errs loses its own sections; those of the others are there; a member that panics is a
+/// member that errs; a member that hangs is given up at its budget.
 #[tokio::test(start_paused = true)]
 async fn a_failure_in_a_wave_is_that_members_own() {
     for deed in [Deed::Fail, Deed::Panic, Deed::Hang] {

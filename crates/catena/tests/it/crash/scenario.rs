@@ -89,7 +89,10 @@ impl Points {
     fn pass(&self, what: &str) {
         if self.passed.fetch_add(1, Ordering::SeqCst) + 1 == self.kill_at {
             // Not `println!`: it would be caught by the test harness.
-            writeln!(std::io::stdout(), "\nnow {what}").unwrap();
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "\nnow {what}").unwrap();
+            out.flush().unwrap();
+            drop(out);
             loop {
                 std::thread::park();
             }
