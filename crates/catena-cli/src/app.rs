@@ -78,9 +78,9 @@ pub(crate) fn explain(output: &Output, error: &CliError) {
         return;
     }
     let paint = output.paint;
-    if let CliError::Config(report) = error {
+    if let CliError::Config(_) = error {
         // Every problem says by itself that it is one, and where.
-        return output.note_line(clean(report).trim_end());
+        return output.note_line(&clean(&error.to_string()));
     }
     output.note_line(&format!("{} {}", paint.red("error:"), clean(&chain_text(error))));
     if let Some(hint) = error.hint() {

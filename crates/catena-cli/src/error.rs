@@ -46,9 +46,9 @@ pub(crate) enum CliError {
     /// What was typed makes no sense.
     #[error("{0}")]
     Usage(String),
-    /// The configuration has problems; each on a line of its own.
-    #[error("{0}")]
-    Config(String),
+    /// The configuration has problems, each told with its place.
+    #[error("{}", .0.join("\n\n"))]
+    Config(Vec<String>),
     /// A model cannot be connected.
     #[error(transparent)]
     Provider(#[from] ProviderError),
@@ -90,6 +90,11 @@ impl CliError {
     pub(crate) fn file(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { what, path, source }
+    }
+
+    /// Every problem of a configuration.
+    pub(crate) fn config(errors: &catena_config::ConfigErrors) -> Self {
+        Self::Config(errors.problems().iter().map(ToString::to_string).collect())
     }
 
     /// The exit code.

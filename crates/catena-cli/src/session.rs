@@ -48,14 +48,14 @@ impl App {
     /// # Errors
     /// Everything that is wrong with the file.
     pub(crate) fn load(&self) -> Result<Loaded> {
-        let here = Path::new(".");
+        let here = Path::new("");
         let file = self
             .global
             .config
             .clone()
             .or_else(|| catena_config::discover(here, &**self.environment.reader()));
         let config = match &file {
-            Some(file) => Config::load(file).map_err(|errors| CliError::Config(errors.to_string()))?,
+            Some(file) => Config::load(file).map_err(|errors| CliError::config(&errors))?,
             None => Config::sensible(),
         };
         Ok(Loaded { config, file })
@@ -101,7 +101,7 @@ impl Session {
         let Loaded { mut config, .. } = app.load()?;
         let name = config
             .agent_name(choice.agent.as_deref())
-            .map_err(|errors| CliError::Config(errors.to_string()))?
+            .map_err(|errors| CliError::config(&errors))?
             .to_owned();
         let mut setup = app.setup()?;
         let principal = app.principal(&config);
@@ -202,7 +202,8 @@ impl From<catena_config::BuildError> for CliError {
     fn from(error: catena_config::BuildError) -> Self {
         match error {
             catena_config::BuildError::Store(error) => Self::Store(error),
-            error => Self::Config(catena_core::chain_text(&error)),
+            catena_config::BuildError::Config(errors) => Self::config(&errors),
+            error => Self::Internal(catena_core::chain_text(&error)),
         }
     }
 }
@@ -215,7 +216,7 @@ pub(crate) async fn planned(app: &App, agent: Option<&str>) -> Result<(String, C
     let Loaded { mut config, .. } = app.load()?;
     let name = config
         .agent_name(agent)
-        .map_err(|errors| CliError::Config(errors.to_string()))?
+        .map_err(|errors| CliError::config(&errors))?
         .to_owned();
     let built = plan(app, &mut config, &name).await?;
     Ok((name, built.report))

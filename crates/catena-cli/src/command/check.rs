@@ -44,6 +44,15 @@ impl Finding {
         self
     }
 
+    /// Everything that an error has to say.
+    fn failed(mut self, error: CliError) -> Self {
+        match error {
+            CliError::Config(problems) => self.problems.extend(problems),
+            error => self.problems.push(chain_text(&error)),
+        }
+        self
+    }
+
     fn problem(mut self, problem: impl Into<String>) -> Self {
         self.problems.push(problem.into());
         self
@@ -66,7 +75,7 @@ pub(crate) async fn check(app: &App, args: &args::Check) -> Result<Exit> {
     let problems: usize = findings.iter().map(|finding| finding.problems.len()).sum();
     if problems > 0 && !args.json {
         app.output
-            .note_line(&app.output.paint.red(&format!("{problems} problem(s)")));
+            .note_line(&app.output.paint.red(&counted(problems, "problem")));
     }
     Ok(if problems == 0 { Exit::Done } else { Exit::Usage })
 }
@@ -80,7 +89,7 @@ async fn look(app: &App) -> Vec<Finding> {
                 .config
                 .as_ref()
                 .map_or_else(|| "catena.toml".into(), |file| file.display().to_string());
-            return vec![Finding::new("configuration", name).problem(error.to_string().trim_end())];
+            return vec![Finding::new("configuration", name).failed(error)];
         }
     };
     let name = match &loaded.file {
@@ -140,7 +149,7 @@ async fn of_agent(app: &App, mut config: Config, agent: &str) -> Finding {
             finding.warnings = built.warnings;
             finding
         }
-        Err(error) => finding.problem(chain_text(&error).trim_end()),
+        Err(error) => finding.failed(error),
     }
 }
 

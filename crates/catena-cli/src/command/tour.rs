@@ -17,6 +17,7 @@ use crate::ask::Lines;
 use crate::drive;
 use crate::error::{CliError, Exit, Result};
 use crate::output::{Modes, Output};
+use crate::render::clean::wrapped;
 use stage::Stage;
 
 /// How long a person is left to read a step's first lines.
@@ -100,6 +101,8 @@ fn heading(output: &Output, number: usize, of: usize, title: &str, why: &str) {
 
 /// The last line of a step.
 fn yours(output: &Output, text: &str) {
-    output.note("\n");
-    output.prose(&format!("{} {text}", output.paint.green("yours:")));
+    const YOURS: &str = "yours:";
+    let line = wrapped(&format!("{YOURS} {text}"), output.width());
+    let painted = line.replacen(YOURS, &output.paint.green(YOURS), 1);
+    output.note(&format!("\n{painted}\n"));
 }

@@ -34,7 +34,7 @@ fn check_finds_every_problem_at_once() {
         "catena.toml",
         "[models.default]\nmodel = \"openai:gpt-5-mini\"\n[models.other]\nmodel = \"anthropic:claude-haiku-4-5\"\n[agents.assistant]\nprompt = \"Be brief.\"\n",
     );
-    let ran = home.run(&["check"]).exits(2).says("2 problem(s)");
+    let ran = home.run(&["check"]).exits(2).says("2 problems");
     assert!(
         ran.stdout.contains("OPENAI_API_KEY") && ran.stdout.contains("ANTHROPIC_API_KEY"),
         "{}",

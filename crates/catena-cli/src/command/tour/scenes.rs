@@ -1,7 +1,5 @@
 //! The scenes of the tour, in order.
 
-use std::time::Instant;
-
 use catena_core::Resume;
 use catena_core::interrupt::InterruptRequest;
 use catena_core::middleware::{Middleware, ToolDecision, gate_fn};
@@ -11,6 +9,7 @@ use super::stage::{Stage, call, say, thread};
 use super::{READ, doomed, heading, pause, yours};
 use crate::ask::{self, Lines};
 use crate::error::Result;
+use crate::render::question::question;
 
 /// How many scenes there are.
 const SCENES: usize = 8;
@@ -110,16 +109,9 @@ async fn parallel(stage: &Stage) -> Result<()> {
         say("Nairobi is the highest of the three, and nine o'clock there is one in the night in Lima."),
     ];
     let agent = stage.agent(lines, stage.store().await?).build()?;
-    let started = Instant::now();
     stage
         .ask(&agent, "Compare Nairobi, Lima and Oslo.", thread("parallel").as_str())
         .await?;
-    let took = started.elapsed().as_millis();
-    stage.output.hint(&format!(
-        "  (the whole run took {}.{} s)",
-        took / 1_000,
-        took % 1_000 / 100
-    ));
     yours(&stage.output, "nothing to do; parallel_tools in catena.toml bounds it");
     Ok(())
 }
@@ -156,24 +148,22 @@ async fn approval(stage: &Stage, lines: Option<Lines>) -> Result<()> {
     }
     let mut lines = lines;
     while !pauses.is_empty() {
-        let decided = match &mut lines {
-            Some(lines) => ask::decide(&stage.output, lines, &pauses).await?,
+        let resume = Resume::thread(id.clone());
+        let resume = match &mut lines {
+            Some(lines) => {
+                // Whoever would rather not decide has seen enough.
+                let decided = ask::decide(&stage.output, lines, &pauses).await?;
+                let answers = decided.ok_or(catena_core::Error::Cancelled)?;
+                answers
+                    .into_iter()
+                    .fold(resume, |resume, answer| resume.answer(answer.pause, answer.decision))
+            }
             None => {
                 for pause in &pauses {
-                    stage
-                        .output
-                        .note(&crate::render::question::question(pause, stage.output.paint));
+                    stage.output.note(&question(pause, stage.output.paint));
                 }
-                None
-            }
-        };
-        let resume = match decided {
-            Some(answers) => answers.into_iter().fold(Resume::thread(id.clone()), |resume, answer| {
-                resume.answer(answer.pause, answer.decision)
-            }),
-            None => {
-                stage.output.hint("(nobody decided, so the tour approves)");
-                Resume::thread(id.clone()).approve_all()
+                stage.output.hint("(nobody is here to decide, so the tour approves)");
+                resume.approve_all()
             }
         };
         pauses = stage.resume(&agent, resume).await?;
