@@ -4,6 +4,7 @@
 
 mod background;
 mod builder;
+mod cancel;
 mod desk;
 mod handle;
 mod invocation;
@@ -15,8 +16,8 @@ mod tree;
 pub use builder::AgentBuilder;
 pub(crate) use desk::{Desk, Place};
 pub use handle::RunHandle;
-pub use invocation::{Input, OnBusy, OnInterrupt, Resume};
-pub(crate) use invocation::{Invocation, Launch, RunOptions};
+pub use invocation::{Input, Invocation, OnBusy, OnInterrupt, Resume};
+pub(crate) use invocation::{Launch, RunOptions};
 pub use limits::{Limits, OnMaxTurns};
 pub use result::{Outcome, RunResult};
 pub(crate) use tree::Tree;
@@ -94,7 +95,8 @@ impl Agent {
     ///
     /// # Errors
     /// Whatever ended the run, its type unchanged: [`Error::Model`](crate::Error::Model), [`Error::Middleware`](crate::Error::Middleware),
-    /// [`Error::Busy`](crate::Error::Busy) and others. A pause, a graceful stop and a cancellation are outcomes, not errors.
+    /// [`Error::Busy`](crate::Error::Busy) and others. A pause, a graceful stop and a cancellation are outcomes, not errors; only a run
+    /// that is cancelled while it waits for its thread, and so leaves no trace, fails with [`Error::Cancelled`](crate::Error::Cancelled).
     ///
     /// # Cancel safety
     /// Dropping the future cancels the run; the thread stays valid.

@@ -50,7 +50,8 @@ pub trait Checkpointer: Send + Sync + 'static {
     /// [`StoreError::LeaseLost`] if the lease is not the holder's any more; nothing is written then.
     ///
     /// # Cancel safety
-    /// A dropped append has either happened or not; the thread is never left with a part of it.
+    /// A dropped append happens or not; the thread is never left with a part of it. It may still be on its way when it is dropped, but not
+    /// after the next append on the lease has returned, even if that one has no entries.
     async fn append(&self, lease: &Lease, entries: &[Arc<Entry>]) -> Result<u64, StoreError>;
 
     /// The thread's entries from position `from` on; empty if there is no such thread.

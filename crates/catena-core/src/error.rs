@@ -112,7 +112,7 @@ pub enum Error {
     Cancelled,
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// State could not be written to or read from JSON.
     #[error("state slot `{slot}` cannot be {action}")]
     State {
@@ -185,6 +185,16 @@ pub struct ErrorReport {
     /// Whether the same attempt may succeed later.
     #[serde(default)]
     pub retryable: bool,
+}
+
+/// A thread that another process holds is as busy as one that this process holds.
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy(thread) => Self::Busy(thread),
+            other => Self::Store(other),
+        }
+    }
 }
 
 impl From<&Error> for ErrorReport {

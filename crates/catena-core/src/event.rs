@@ -5,8 +5,8 @@
 
 mod sink;
 
-pub(crate) use sink::EventSink;
 pub use sink::Events;
+pub(crate) use sink::{EventSink, Observer};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::record::{CallStatus, OutcomeRecord};
 pub struct RunEvent {
     /// [`RunEvent::VERSION`] of the writer.
     pub v: u16,
-    /// Counts up from 0 within a run.
+    /// Counts up from 0, without gaps, from the beginning of the run or from where it was resumed.
     pub seq: u64,
     /// The run.
     pub run: RunId,
@@ -180,7 +180,7 @@ pub enum EventKind {
         /// Its contents.
         data: Value,
     },
-    /// Events were dropped because nobody read them fast enough.
+    /// Events were dropped because nobody read them fast enough. It stands in their place: its number is that of the first one.
     Lagged {
         /// How many.
         dropped: u64,

@@ -23,12 +23,14 @@ pub mod principal;
 pub mod prompt;
 pub mod record;
 mod run_loop;
+mod shared;
 pub mod state;
 pub mod tool;
 
 pub use agent::{Agent, AgentBuilder, Input, Outcome, Resume, RunHandle, RunResult};
 pub use error::{Error, ErrorReport, Result, chain_text};
 pub use middleware::{Middleware, middleware};
+pub use shared::Shared;
 
 #[doc(hidden)]
 pub mod __private {

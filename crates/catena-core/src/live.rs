@@ -77,11 +77,27 @@ impl LiveStore {
         // Values held by a run besides the store are in use.
         threads.retain(|_, (live, used)| {
             let held = Arc::strong_count(&live.values) > 1;
-            (held || now.duration_since(*used) < Self::IDLE) && (held || !live.values().is_empty())
+            held || (now.duration_since(*used) < Self::IDLE && !live.values().is_empty())
         });
         let (live, used) = threads.entry(thread.clone()).or_insert_with(|| (Live::default(), now));
         *used = now;
         live.clone()
+    }
+
+    /// Drops the values of a thread that was deleted: another one of its name must not find them.
+    pub(crate) fn forget(&self, thread: &ThreadId) {
+        self.threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(thread);
+    }
+
+    /// A run on the thread is over: from now on it is idle, however long the run took.
+    pub(crate) fn rest(&self, thread: &ThreadId) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, used)) = threads.get_mut(thread) {
+            *used = Instant::now();
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! asks again. A run that is resumed is the same loop over a record that was loaded.
 
 mod admit;
+mod announce;
 mod gates;
 mod machine;
 mod model_call;

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
@@ -71,7 +72,24 @@ impl<T: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static> 
 #[derive(Debug, Default)]
 pub(crate) struct StateStore {
     cells: Mutex<BTreeMap<String, Cell>>,
+    /// What hooks that are not done yet have changed.
+    changes: Mutex<Vec<Change>>,
+    /// How many there are: most hooks change nothing, and find out here.
+    changed: AtomicUsize,
+    next_writer: AtomicU64,
 }
+
+/// A slot before a writer changed it.
+#[derive(Debug)]
+struct Change {
+    writer: Writer,
+    key: String,
+    before: Option<Cell>,
+}
+
+/// Who changes slots: one call of one hook, or nobody whose changes would be taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Writer(u64);
 
 #[derive(Clone, Debug)]
 struct Cell {
@@ -81,16 +99,6 @@ struct Cell {
     /// Rises with every change; what is journalled is behind it while there is something to write.
     version: u64,
     journalled: u64,
-}
-
-/// What a hook changed, to take it back.
-#[derive(Debug, Default)]
-pub(crate) struct Undo(Vec<(String, Option<Cell>)>);
-
-impl Undo {
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(key, _)| key.as_str())
-    }
 }
 
 impl StateStore {
@@ -111,6 +119,7 @@ impl StateStore {
             .collect();
         Self {
             cells: Mutex::new(cells),
+            ..Self::default()
         }
     }
 
@@ -133,7 +142,7 @@ impl StateStore {
     pub(crate) fn update<T: SlotValue, R>(
         &self,
         slot: &Slot<T>,
-        undo: &Mutex<Undo>,
+        writer: Writer,
         change: impl FnOnce(&mut T) -> R,
     ) -> Result<R> {
         let mut cells = self.cells();
@@ -159,22 +168,62 @@ impl StateStore {
             journalled,
         };
         let before = cells.insert(slot.key.to_owned(), cell);
-        undo.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .push((slot.key.to_owned(), before));
+        if writer != Writer::default() {
+            let key = slot.key.to_owned();
+            let mut changes = self.changes();
+            changes.push(Change { writer, key, before });
+            self.changed.store(changes.len(), Ordering::Release);
+        }
         Ok(result)
     }
 
-    /// Puts back what was there before the hook's changes.
-    pub(crate) fn undo(&self, undo: Undo) {
+    /// A writer whose changes can be taken back.
+    pub(crate) fn writer(&self) -> Writer {
+        Writer(self.next_writer.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// What the writer changed stays. Yields the slots' keys.
+    #[inline]
+    pub(crate) fn keep(&self, writer: Writer) -> Vec<String> {
+        if self.is_unchanged() {
+            return Vec::new();
+        }
+        self.taken(writer).into_iter().map(|change| change.key).collect()
+    }
+
+    /// Puts back what was there before the writer's changes. Returns whether there were any.
+    pub(crate) fn undo(&self, writer: Writer) -> bool {
+        if self.is_unchanged() {
+            return false;
+        }
+        let changes = self.taken(writer);
+        let any = !changes.is_empty();
         let mut cells = self.cells();
-        for (key, before) in undo.0.into_iter().rev() {
-            match before {
-                Some(cell) => cells.insert(key, cell),
-                None => cells.remove(&key),
+        for change in changes.into_iter().rev() {
+            match change.before {
+                Some(cell) => cells.insert(change.key, cell),
+                None => cells.remove(&change.key),
             };
         }
+        any
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.changed.load(Ordering::Acquire) == 0
+    }
+
+    fn taken(&self, writer: Writer) -> Vec<Change> {
+        let mut changes = self.changes();
+        let (mine, others) = std::mem::take(&mut *changes)
+            .into_iter()
+            .partition(|change| change.writer == writer);
+        *changes = others;
+        self.changed.store(changes.len(), Ordering::Release);
+        mine
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Vec<Change>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Entries for everything that is not journalled yet, and what to tell [`journalled`](Self::journalled) once it is.
@@ -230,7 +279,7 @@ mod tests {
     #[test]
     fn an_update_is_pending_until_it_is_journalled() {
         let store = StateStore::default();
-        store.update(&LIST, &Mutex::default(), |list| list.push(1)).unwrap();
+        store.update(&LIST, Writer::default(), |list| list.push(1)).unwrap();
         let entry = Entry::State {
             key: "list".into(),
             scope: Scope::Thread,
@@ -238,7 +287,7 @@ mod tests {
         };
         let (entries, versions) = store.pending();
         assert_eq!(entries, [entry]);
-        store.update(&LIST, &Mutex::default(), |list| list.push(2)).unwrap();
+        store.update(&LIST, Writer::default(), |list| list.push(2)).unwrap();
         store.journalled(&versions);
         let (entries, versions) = store.pending();
         assert_eq!(entries.len(), 1, "what changed meanwhile is still to be written");
@@ -250,10 +299,11 @@ mod tests {
     #[test]
     fn undo_restores_the_first_value_of_several_changes() {
         let store = StateStore::load([("list".to_owned(), Scope::Thread, Arc::new(json!([7])))].into_iter());
-        let undo = Mutex::default();
-        store.update(&LIST, &undo, |list| list.push(1)).unwrap();
-        store.update(&LIST, &undo, |list| list.push(2)).unwrap();
-        store.undo(undo.into_inner().unwrap());
+        let (mine, other) = (store.writer(), store.writer());
+        store.update(&LIST, mine, |list| list.push(1)).unwrap();
+        store.update(&LIST, mine, |list| list.push(2)).unwrap();
+        assert!(!store.undo(other));
+        assert!(store.undo(mine));
         assert_eq!(*store.get(&LIST).unwrap(), [7]);
         assert!(store.pending().0.is_empty());
     }

@@ -8,7 +8,7 @@
 //! use catena_models::scripted::{call, say, scripted};
 //! use serde_json::json;
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let model = scripted([call("add", json!({"a": 1, "b": 2})), say("Three.")]);
 //! let agent = Agent::builder(model.clone()).build()?;
 //! // There is no tool `add`, which the model is told; then it answers.

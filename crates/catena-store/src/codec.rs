@@ -22,10 +22,17 @@ enum Refused {
 
 /// The entries as one JSON array.
 pub(crate) fn encode(entries: &[Arc<Entry>]) -> Result<String, StoreError> {
-    let fail = |refused| StoreError::Other { context: "writing entries as JSON", source: Box::new(refused) };
+    let fail = |refused| StoreError::Other {
+        context: "writing entries as JSON",
+        source: Box::new(refused),
+    };
     let text = serde_json::to_string(entries).map_err(|error| fail(Refused::Json(error)))?;
     // One more for the array itself.
-    if depth(&text) > MAX_DEPTH + 1 { Err(fail(Refused::TooDeep)) } else { Ok(text) }
+    if depth(&text) > MAX_DEPTH + 1 {
+        Err(fail(Refused::TooDeep))
+    } else {
+        Ok(text)
+    }
 }
 
 /// How deep the brackets of a JSON text are, at most.
@@ -63,10 +70,14 @@ pub(crate) fn decode(thread: &ThreadId, position: u64, json: &str) -> Result<Arc
         // The reader has no type for this: its words are all there is. They are the same for kinds inside the entry, such as a part of a
         // message, and mean the same there.
         match serde_json::from_str::<Kind>(json) {
-            Ok(kind) if reason.starts_with("unknown variant") => {
-                StoreError::Newer { what: format!("thread `{thread}` (entry {position}, `{}`)", kind.entry) }
-            }
-            _ => StoreError::Corrupt { thread: thread.clone(), position, reason },
+            Ok(kind) if reason.starts_with("unknown variant") => StoreError::Newer {
+                what: format!("thread `{thread}` (entry {position}, `{}`)", kind.entry),
+            },
+            _ => StoreError::Corrupt {
+                thread: thread.clone(),
+                position,
+                reason,
+            },
         }
     })
 }
@@ -81,7 +92,11 @@ mod tests {
 
     fn nested(levels: usize) -> Arc<Entry> {
         let value = (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
-        Arc::new(Entry::State { key: "k\"[{\\".into(), scope: Scope::Run, value })
+        Arc::new(Entry::State {
+            key: "k\"[{\\".into(),
+            scope: Scope::Run,
+            value,
+        })
     }
 
     #[test]
@@ -102,11 +117,23 @@ mod tests {
     #[test]
     fn a_kind_of_a_newer_version_is_told_from_damage() {
         let decode = |json| decode(&"t".into(), 7, json).unwrap_err();
-        assert!(matches!(decode(r#"{"entry":"telepathy","x":1}"#), StoreError::Newer { what } if what.contains("telepathy")));
+        assert!(
+            matches!(decode(r#"{"entry":"telepathy","x":1}"#), StoreError::Newer { what } if what.contains("telepathy"))
+        );
         let part = r#"{"entry":"message","message":{"role":"user","id":"m","parts":[{"type":"smell"}]}}"#;
         assert!(matches!(decode(part), StoreError::Newer { .. }));
-        for damage in ["", "{", r#"{"entry":"call_started"}"#, r#"{"entry":7}"#, "[]", r#"{"entry":"call_started","call":"c"}x"#] {
-            assert!(matches!(decode(damage), StoreError::Corrupt { position: 7, .. }), "{damage}");
+        for damage in [
+            "",
+            "{",
+            r#"{"entry":"call_started"}"#,
+            r#"{"entry":7}"#,
+            "[]",
+            r#"{"entry":"call_started","call":"c"}x"#,
+        ] {
+            assert!(
+                matches!(decode(damage), StoreError::Corrupt { position: 7, .. }),
+                "{damage}"
+            );
         }
     }
 }

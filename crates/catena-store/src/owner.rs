@@ -40,7 +40,10 @@ impl Presence {
     /// A new store of this process.
     pub(crate) fn new() -> Result<Self, serde_json::Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let owner = Owner { process: Process::current().clone(), store: NEXT.fetch_add(1, Ordering::Relaxed) };
+        let owner = Owner {
+            process: Process::current().clone(),
+            store: NEXT.fetch_add(1, Ordering::Relaxed),
+        };
         let text = serde_json::to_string(&owner)?;
         open_stores().insert(owner.store);
         Ok(Self { owner, text })

@@ -58,12 +58,19 @@ impl SqliteCheckpointer {
     /// [`StoreError::Open`] says what is wrong with the file or its directory, [`StoreError::Newer`] that a newer version wrote it.
     pub async fn open(location: &str, options: SqliteOptions) -> Result<Self, StoreError> {
         let location = Location::parse(location)?;
-        let presence =
-            Presence::new().map_err(|error| StoreError::Other { context: "identifying this process", source: Box::new(error) })?;
+        let presence = Presence::new().map_err(|error| StoreError::Other {
+            context: "identifying this process",
+            source: Box::new(error),
+        })?;
         location.create()?;
         let connections = Connections::open(&location, &options).await?;
         tracing::debug!(%location, "store opened");
-        Ok(Self { location, connections, presence, held: Held::default() })
+        Ok(Self {
+            location,
+            connections,
+            presence,
+            held: Held::default(),
+        })
     }
 
     /// Closes the database and waits until its files are closed. Dropping the store does the same in the background.
@@ -74,8 +81,13 @@ impl SqliteCheckpointer {
     /// # Cancel safety
     /// The files are closed in the background then.
     pub async fn close(self) -> Result<(), StoreError> {
-        let Self { location, connections, .. } = self;
-        connections.close().await.map_err(|error| error::explain(error, &location, "closing the database"))
+        let Self {
+            location, connections, ..
+        } = self;
+        connections
+            .close()
+            .await
+            .map_err(|error| error::explain(error, &location, "closing the database"))
     }
 
     /// What went wrong while doing `context`.
@@ -121,7 +133,9 @@ impl Checkpointer for SqliteCheckpointer {
 
 impl fmt::Debug for SqliteCheckpointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteCheckpointer").field("location", &self.location).finish_non_exhaustive()
+        f.debug_struct("SqliteCheckpointer")
+            .field("location", &self.location)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,10 +1,12 @@
 //! One active run per thread, within this process; and the threads that were used last.
 
+mod kept;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::OnBusy;
@@ -12,9 +14,8 @@ use crate::checkpoint::Lease;
 use crate::error::{Error, Result};
 use crate::id::ThreadId;
 use crate::record::Thread;
+use kept::KeptThreads;
 
-/// Threads kept in memory, so that the next run on one need not read it again.
-const KEPT: usize = 64;
 /// Runs that may wait for one thread.
 const WAITING: usize = 64;
 
@@ -26,38 +27,30 @@ pub(crate) struct Desk {
 
 #[derive(Default)]
 struct Inner {
+    /// Only threads that are in use.
     seats: Mutex<HashMap<ThreadId, Seat>>,
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<KeptThreads>,
 }
 
-/// A thread that is in use or waited for.
-#[derive(Clone, Default)]
+/// A thread that is in use.
 struct Seat {
-    taken: Arc<tokio::sync::Mutex<()>>,
     /// Cancels the run that has it.
-    current: Arc<Mutex<Option<CancellationToken>>>,
-    /// Those who have it or wait for it.
-    users: usize,
+    holder: CancellationToken,
+    /// Those who wait for it, in the order in which they came.
+    waiting: VecDeque<Waiting>,
 }
 
-struct Kept {
-    thread: Arc<RwLock<Thread>>,
-    id: ThreadId,
-    token: u64,
+struct Waiting {
+    cancel: CancellationToken,
+    place: oneshot::Sender<Place>,
 }
 
-/// The right to use a thread in this process; given back when dropped.
+/// The right to use a thread in this process; handed to the next in line when dropped.
 pub(crate) struct Place {
-    _taken: OwnedMutexGuard<()>,
-    user: User,
-}
-
-/// Counts one user of a seat.
-struct User {
     inner: Arc<Inner>,
     thread: ThreadId,
-    seat: Seat,
-    has_it: bool,
+    /// Whether dropping it gives the thread on.
+    held: bool,
 }
 
 impl Desk {
@@ -69,97 +62,159 @@ impl Desk {
         cancel: &CancellationToken,
         wait: Duration,
     ) -> Result<Place> {
-        let mut user = self.user(thread)?;
-        let taken = user.seat.taken.clone();
-        let taken = match taken.clone().try_lock_owned() {
-            Ok(taken) => taken,
-            Err(_) if on_busy == OnBusy::Reject => return Err(Error::Busy(thread.clone())),
-            Err(_) => {
-                if on_busy == OnBusy::CancelFirst {
-                    user.seat.cancel_current();
-                }
-                tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => return Err(Error::Cancelled),
-                    taken = tokio::time::timeout(wait, taken.lock_owned()) => taken.map_err(|_| Error::Busy(thread.clone()))?,
-                }
+        let busy = || Error::Busy(thread.clone());
+        let turn = {
+            let mut seats = lock(&self.inner.seats);
+            let Some(seat) = seats.get_mut(thread) else {
+                let holder = cancel.clone();
+                let waiting = VecDeque::new();
+                seats.insert(thread.clone(), Seat { holder, waiting });
+                return Ok(Place::new(self.inner.clone(), thread.clone()));
+            };
+            seat.waiting.retain(|waiting| !waiting.place.is_closed());
+            if on_busy == OnBusy::Reject || seat.waiting.len() >= WAITING {
+                return Err(busy());
             }
+            if on_busy == OnBusy::CancelFirst {
+                seat.holder.cancel();
+            }
+            let (place, turn) = oneshot::channel();
+            let cancel = cancel.clone();
+            seat.waiting.push_back(Waiting { cancel, place });
+            turn
         };
-        *lock(&user.seat.current) = Some(cancel.clone());
-        user.has_it = true;
-        Ok(Place { _taken: taken, user })
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Error::Cancelled),
+            // The sender lives in the seat until it sends, so an error is a desk that is gone.
+            place = tokio::time::timeout(wait, turn) => place.map_err(|_| busy())?.map_err(|_| busy()),
+        }
     }
 
-    fn user(&self, thread: &ThreadId) -> Result<User> {
-        let mut seats = lock(&self.inner.seats);
-        let seat = seats.entry(thread.clone()).or_default();
-        if seat.users > WAITING {
-            return Err(Error::Busy(thread.clone()));
-        }
-        seat.users += 1;
-        Ok(User {
-            inner: self.inner.clone(),
-            thread: thread.clone(),
-            seat: seat.clone(),
-            has_it: false,
-        })
+    /// Cancels the run that has the thread. Returns whether there is one.
+    pub(crate) fn cancel(&self, thread: &ThreadId) -> bool {
+        let seats = lock(&self.inner.seats);
+        seats.get(thread).map(|seat| seat.holder.cancel()).is_some()
     }
 
     /// Forgets a thread that was deleted.
     pub(crate) fn forget(&self, thread: &ThreadId) {
-        lock(&self.inner.kept).retain(|kept| kept.id != *thread);
-    }
-}
-
-impl Seat {
-    fn cancel_current(&self) {
-        if let Some(current) = &*lock(&self.current) {
-            current.cancel();
-        }
-    }
-}
-
-impl Drop for User {
-    fn drop(&mut self) {
-        if self.has_it {
-            *lock(&self.seat.current) = None;
-        }
-        let mut seats = lock(&self.inner.seats);
-        if let Some(seat) = seats.get_mut(&self.thread) {
-            seat.users -= 1;
-            if seat.users == 0 {
-                seats.remove(&self.thread);
-            }
-        }
+        lock(&self.inner.kept).forget(thread);
     }
 }
 
 impl Place {
-    /// The thread as this process left it, if it cannot have been replaced since.
+    fn new(inner: Arc<Inner>, thread: ThreadId) -> Self {
+        let held = true;
+        Self { inner, thread, held }
+    }
+
+    /// The thread as this process left it, if nobody else has had it since.
     pub(crate) fn kept(&self, lease: &Lease) -> Option<Arc<RwLock<Thread>>> {
-        let mut kept = lock(&self.user.inner.kept);
-        let position = kept.iter().position(|kept| kept.id == self.user.thread)?;
-        let kept = kept.remove(position)?;
-        let length = kept.thread.read().unwrap_or_else(PoisonError::into_inner).length();
-        // A thread that was deleted and made again starts with a lower token.
-        (kept.token < lease.token && length <= lease.length).then_some(kept.thread)
+        lock(&self.inner.kept).take(lease)
     }
 
     /// Keeps the thread for the next run on it.
     pub(crate) fn keep(&self, token: u64, thread: Arc<RwLock<Thread>>) {
-        let mut kept = lock(&self.user.inner.kept);
-        if kept.len() >= KEPT {
-            kept.pop_front();
+        lock(&self.inner.kept).put(self.thread.clone(), token, thread);
+    }
+}
+
+impl Drop for Place {
+    /// Hands the thread on in one step: whoever asks to cancel the first finds either the run that had it or the one that has it now.
+    fn drop(&mut self) {
+        if !self.held {
+            return;
         }
-        kept.push_back(Kept {
-            thread,
-            id: self.user.thread.clone(),
-            token,
-        });
+        let mut seats = lock(&self.inner.seats);
+        let Some(seat) = seats.get_mut(&self.thread) else {
+            return;
+        };
+        while let Some(next) = seat.waiting.pop_front() {
+            seat.holder = next.cancel;
+            match next.place.send(Self::new(self.inner.clone(), self.thread.clone())) {
+                Ok(()) => return,
+                // It was waited for no longer.
+                Err(mut place) => place.held = false,
+            }
+        }
+        seats.remove(&self.thread);
     }
 }
 
 // What these locks guard is changed by single assignments: a panic leaves nothing half-done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAIT: Duration = Duration::from_secs(60);
+
+    async fn enter(desk: &Desk, on_busy: OnBusy, cancel: &CancellationToken) -> Result<Place> {
+        desk.enter(&"t".into(), on_busy, cancel, WAIT).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_is_handed_on_in_order_past_those_who_left() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let first = enter(&desk, OnBusy::Reject, &never).await.unwrap();
+        let gone = CancellationToken::new();
+        let mut second = Box::pin(enter(&desk, OnBusy::Enqueue, &gone));
+        let mut third = Box::pin(enter(&desk, OnBusy::Enqueue, &never));
+        let mut fourth = Box::pin(enter(&desk, OnBusy::Enqueue, &never));
+        for waiting in [&mut second, &mut third, &mut fourth] {
+            assert!(futures::poll!(waiting).is_pending());
+        }
+        gone.cancel();
+        assert!(matches!(second.await, Err(Error::Cancelled)));
+        drop(first);
+        assert!(futures::poll!(&mut fourth).is_pending());
+        let place = third.await.unwrap();
+        assert!(matches!(
+            enter(&desk, OnBusy::Reject, &never).await,
+            Err(Error::Busy(_))
+        ));
+        drop(place);
+        drop(fourth.await.unwrap());
+        assert!(lock(&desk.inner.seats).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_was_sent_to_someone_who_left_is_handed_on() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let first = enter(&desk, OnBusy::Reject, &never).await.unwrap();
+        let mut left = Box::pin(enter(&desk, OnBusy::Enqueue, &never));
+        assert!(futures::poll!(&mut left).is_pending());
+        drop(first);
+        drop(left);
+        assert!(enter(&desk, OnBusy::Reject, &never).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cancelling_the_first_reaches_the_one_that_was_just_handed_the_thread() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let first = enter(&desk, OnBusy::Reject, &never).await.unwrap();
+        let cancel = CancellationToken::new();
+        let mut second = Box::pin(enter(&desk, OnBusy::Enqueue, &cancel));
+        assert!(futures::poll!(&mut second).is_pending());
+        // It has the thread now and does not know it yet.
+        drop(first);
+        let mut third = Box::pin(enter(&desk, OnBusy::CancelFirst, &never));
+        assert!(futures::poll!(&mut third).is_pending());
+        assert!(cancel.is_cancelled());
+        assert!(!never.is_cancelled());
+        assert!(matches!(second.await, Err(Error::Cancelled)));
+        assert!(third.await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_has_a_limit() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let _first = enter(&desk, OnBusy::Reject, &never).await.unwrap();
+        let error = enter(&desk, OnBusy::Enqueue, &never).await.err().unwrap();
+        assert!(matches!(error, Error::Busy(_)), "{error}");
+    }
 }

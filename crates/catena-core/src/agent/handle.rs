@@ -27,9 +27,7 @@ impl RunHandle {
         let thread = invocation.thread();
         let run = RunId::fresh();
         let cancel = options.cancel();
-        let path = options.path_with(agent.name());
-        let observers = agent.shared.chain.observers();
-        let (sink, events) = EventSink::new(run.clone(), thread.clone(), path, observers, watched);
+        let (sink, events) = EventSink::new(agent.shared.chain.observers(), watched);
         let launch = Launch {
             invocation,
             options,

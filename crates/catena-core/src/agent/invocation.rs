@@ -89,6 +89,8 @@ pub(crate) struct RunOptions {
     pub(crate) on_busy: OnBusy,
     pub(crate) on_interrupt: OnInterrupt,
     pub(crate) parent: Option<RunContext>,
+    /// Cancels the run from outside. Default: one of its own, below that of its parent.
+    pub(crate) cancel: Option<CancellationToken>,
 }
 
 /// A run that is about to begin.
@@ -141,10 +143,8 @@ impl RunOptions {
     }
 
     pub(crate) fn cancel(&self) -> CancellationToken {
-        self.parent
-            .as_ref()
-            .map(|parent| parent.shared.cancel.child_token())
-            .unwrap_or_default()
+        let below = || self.parent.as_ref().map(|parent| parent.shared.cancel.child_token());
+        self.cancel.clone().or_else(below).unwrap_or_default()
     }
 }
 
@@ -286,10 +286,15 @@ impl Resume {
                 .collect(),
             Answers::InOrder(decisions) if decisions.len() != pauses.len() => {
                 let pause = pauses.first().map_or(PauseId::from(""), |pause| pause.id.clone());
+                let open: Vec<_> = pauses
+                    .iter()
+                    .map(|pause| format!("`{}` ({})", pause.id, pause.tool))
+                    .collect();
                 let reason = format!(
-                    "{} decision(s) were given for {} question(s)",
+                    "{} decision(s) were given for {} question(s): {}",
                     decisions.len(),
-                    pauses.len()
+                    pauses.len(),
+                    open.join(", ")
                 );
                 return Err(Error::InvalidAnswer { pause, reason });
             }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, OnBusy};
+use super::{Agent, AgentShared, OnBusy};
+use crate::checkpoint::Lease;
 use crate::error::{Error, Result};
 use crate::id::{MessageId, ThreadId};
 use crate::message::{Message, ToolCall};
@@ -31,7 +32,15 @@ impl Agent {
     ///
     /// # Errors
     /// [`Error::NoThread`], or [`Error::Unknown`] if the thread has no such message.
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on to its end.
     pub async fn fork(&self, from: &ThreadId, at: &MessageId) -> Result<ThreadId> {
+        let (agent, from, at) = (self.clone(), from.clone(), at.clone());
+        self.unbroken(async move { agent.forked(&from, &at).await }).await
+    }
+
+    async fn forked(&self, from: &ThreadId, at: &MessageId) -> Result<ThreadId> {
         let copied = self.thread_until(from, at).await?;
         let view = copied.view();
         let mut entries = vec![Entry::Forked {
@@ -70,7 +79,24 @@ impl Agent {
     /// # Errors
     /// [`Error::Busy`] if a run is active, [`Error::Interrupted`] if the thread waits for an answer, [`Error::Unknown`] if it has no such
     /// message.
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on to its end.
     pub async fn rewind(&self, thread: &ThreadId, from: &MessageId) -> Result<()> {
+        let (agent, thread, from) = (self.clone(), thread.clone(), from.clone());
+        self.unbroken(async move { agent.rewound(&thread, &from).await }).await
+    }
+
+    /// Work under a lease: a caller that drops its future must not leave the thread taken.
+    async fn unbroken<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        let work = self.shared.background.spawn_run(work).await;
+        work.unwrap_or_else(|error| match error.is_cancelled() {
+            true => Err(Error::Cancelled),
+            false => Err(Error::Panic("work on a thread".into())),
+        })
+    }
+
+    async fn rewound(&self, thread: &ThreadId, from: &MessageId) -> Result<()> {
         let limits = &self.shared.limits;
         let _place = self
             .shared
@@ -80,10 +106,13 @@ impl Agent {
         let lease = self.shared.store.acquire(thread, limits.lease).await?;
         let done = self.supersede(&lease, from).await;
         self.shared.store.release(&lease).await?;
+        if done.is_err() {
+            self.shared.forget_if_empty(&lease).await;
+        }
         done
     }
 
-    async fn supersede(&self, lease: &crate::checkpoint::Lease, from: &MessageId) -> Result<()> {
+    async fn supersede(&self, lease: &Lease, from: &MessageId) -> Result<()> {
         let record = self.thread(&lease.thread).await?;
         if let Some(run) = record.run().filter(|run| run.outcome().is_none()) {
             return Err(Error::Interrupted {
@@ -123,8 +152,10 @@ impl Agent {
             .desk
             .enter(thread, OnBusy::Reject, &CancellationToken::new(), limits.queue_wait)
             .await?;
+        let existed = self.shared.store.delete(thread).await?;
         self.shared.desk.forget(thread);
-        Ok(self.shared.store.delete(thread).await?)
+        self.shared.live.forget(thread);
+        Ok(existed)
     }
 
     /// The thread as it was when the message was added.
@@ -155,6 +186,20 @@ impl Agent {
             name: at.to_string(),
             suggestion: None,
         })
+    }
+}
+
+impl AgentShared {
+    /// Taking a thread makes it; one that was only a slip of the pen leaves nothing in the list.
+    pub(crate) async fn forget_if_empty(&self, lease: &Lease) {
+        if lease.length > 0 {
+            return;
+        }
+        if let Ok([]) = self.store.load(&lease.thread, 0).await.as_deref() {
+            // Someone else may have taken it by now, and then it is theirs.
+            let deleted = self.store.delete(&lease.thread).await;
+            tracing::debug!(thread = %lease.thread, ?deleted, "an empty thread was left");
+        }
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 
-use crate::model::Usage;
-use crate::record::Totals;
+use crate::record::{Entry, Totals};
 
 /// The outermost run and everything below it: shared permits and sums.
 #[derive(Default)]
@@ -28,21 +27,22 @@ impl Tree {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn add_model(&self, attempts: u32, usage: Usage) {
-        self.add(|totals| totals.add_model(attempts, usage));
-    }
-
-    pub(crate) fn add_call(&self, tool: &str) {
-        self.add(|totals| totals.add_call(tool));
-    }
-
-    pub(crate) fn add_internal(&self, by: &str, usage: Usage) {
-        self.add(|totals| totals.add_internal(by, usage));
-    }
-
-    fn add(&self, change: impl FnOnce(&mut Totals)) {
-        change(Arc::make_mut(
-            &mut *self.totals.lock().unwrap_or_else(PoisonError::into_inner),
-        ));
+    /// Takes new entries of one of its runs into account.
+    pub(crate) fn apply(&self, entries: &[Arc<Entry>]) {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let totals = Arc::make_mut(&mut totals);
+        for entry in entries {
+            match &**entry {
+                Entry::Model(step) => totals.add_model(step.attempts, step.usage()),
+                Entry::FailedAttempts { attempts, usage } => totals.add_failed(*attempts, *usage),
+                Entry::CallEnded { message, status, .. } if status.executed() => {
+                    if let Some(result) = message.as_tool() {
+                        totals.add_call(&result.name);
+                    }
+                }
+                Entry::InternalCall { by, usage, .. } => totals.add_internal(by, *usage),
+                _ => {}
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! How each hook is run, and what its failure means.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::message::ToolCall;
 use crate::middleware::{AfterModel, Ending, Flow, Hook, OnFailure, ToolDecision};
 use crate::model::{ModelRequest, ModelResponse};
 use crate::record::OutcomeRecord;
+use crate::shared::Shared;
 use crate::tool::{Tool, ToolOutput};
 
 /// One call of one hook: its handle, its limits, and its line in the events.
@@ -53,13 +55,13 @@ impl<'a> Called<'a> {
 
     /// A wrap: its time is that of what it wraps, which has limits of its own.
     pub(super) async fn unlimited<T>(&self, future: BoxFuture<'_, Result<T>>) -> Result<T> {
-        protect(|| self.what(), None, future).await
+        self.settle(protect(|| self.what(), None, future).await)
     }
 
     /// Takes back what a failed hook did to the state.
     fn settle<T>(&self, result: Result<T>) -> Result<T> {
         if result.is_err() {
-            self.run.shared.state.undo(self.run.take_undo());
+            self.run.undo_changes();
         }
         result
     }
@@ -72,9 +74,12 @@ impl<'a> Called<'a> {
     }
 
     pub(super) fn report(&self, decision: Decided, changed: impl FnOnce() -> Vec<String>, detail: Option<String>) {
+        let slots = self.run.keep_changes();
         let Some(started) = self.started else { return };
         let mut changed = changed();
-        changed.extend(self.run.take_undo().keys().map(|key| format!("state:{key}")));
+        // A slot that was changed twice is one change.
+        let slots: BTreeSet<String> = slots.into_iter().collect();
+        changed.extend(slots.into_iter().map(|key| format!("state:{key}")));
         self.run.emit_kind(EventKind::Middleware {
             name: self.entry.name.clone(),
             hook: self.hook,
@@ -99,17 +104,28 @@ impl<'a> Called<'a> {
     }
 
     pub(super) fn named(&self, error: Error) -> Error {
-        match error {
+        let source = match error {
             // It says already whose it is.
-            error @ (Error::Panic(_) | Error::Timeout { .. } | Error::NotParallelSafe { .. } | Error::Cancelled) => {
-                error
-            }
-            source => Error::Middleware {
-                middleware: self.entry.name.to_string(),
-                hook: self.hook.as_str(),
-                source: Box::new(source),
+            error @ (Error::NotParallelSafe { .. } | Error::Cancelled) => return error,
+            Error::Panic(_) => Error::Panic("the hook".to_owned()),
+            Error::Timeout { limit, .. } => Error::Timeout {
+                what: "the hook".to_owned(),
+                limit,
             },
+            source => source,
+        };
+        Error::Middleware {
+            middleware: self.entry.name.to_string(),
+            hook: self.hook.as_str(),
+            source: Box::new(source),
         }
+    }
+}
+
+/// A hook that a cancellation cuts off leaves as little behind as one that fails.
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        self.run.undo_changes();
     }
 }
 
@@ -117,13 +133,13 @@ impl<'a> Called<'a> {
 pub(crate) type Stopped = Option<(String, Ending)>;
 
 impl Chain {
-    /// The tools that middlewares offer, in plan order.
-    pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<Arc<dyn Tool>>> {
+    /// The tools that middlewares offer, in plan order, and who offers them.
+    pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<(Arc<str>, Arc<dyn Tool>)>> {
         let mut tools = Vec::new();
         for entry in self.hook(Hook::Tools) {
             let called = Called::new(run, entry, Hook::Tools, None);
             match called.limited(entry.middleware.tools(called.run())).await {
-                Ok(offered) => tools.extend(offered),
+                Ok(offered) => tools.extend(offered.into_iter().map(|tool| (entry.name.clone(), tool))),
                 Err(error) => called.failed(error)?,
             }
         }
@@ -144,15 +160,20 @@ impl Chain {
         Ok(None)
     }
 
-    pub(crate) async fn before_model(&self, turn: &mut Turn) -> Result<Stopped> {
+    /// Runs every `before_model`. A middleware that has ended the run (`ended_by`) would stop the last word that it asked for, every time:
+    /// it is heard, but cannot stop again.
+    pub(crate) async fn before_model(&self, turn: &mut Turn, ended_by: Option<&str>) -> Result<Stopped> {
         for entry in self.hook(Hook::BeforeModel) {
             let called = Called::new(&turn.run, entry, Hook::BeforeModel, None);
             let before = Kept::of(turn);
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let decided = called.limited(entry.middleware.before_model(turn)).await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             match decided {
                 Ok(Flow::Continue) => called.report(Decided::Continue, || before.changed(turn), None),
+                Ok(Flow::Stop(_)) if ended_by == Some(&*entry.name) => {
+                    called.report(Decided::Continue, || before.changed(turn), None);
+                }
                 Ok(Flow::Stop(ending)) => {
                     called.report(
                         Decided::Stop,
@@ -175,11 +196,11 @@ impl Chain {
         for entry in self.hook(Hook::AfterModel) {
             let called = Called::new(&turn.run, entry, Hook::AfterModel, None);
             let (before, answer) = (Kept::of(turn), response.clone());
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let decided = called.limited(entry.middleware.after_model(turn, response)).await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             let changed = || {
-                let edited = answer.message != response.message;
+                let edited = !answer.message.is_same(&response.message);
                 before
                     .changed(turn)
                     .into_iter()
@@ -207,11 +228,19 @@ impl Chain {
     }
 
     /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
-    pub(crate) async fn gate(&self, turn: &Turn, call: &ToolCall, position: usize) -> Option<(String, ToolDecision)> {
+    pub(crate) async fn gate(
+        &self,
+        turn: &mut Turn,
+        call: &ToolCall,
+        position: usize,
+    ) -> Option<(Arc<str>, ToolDecision)> {
         let entry = self.nth(Hook::BeforeToolCall, position)?;
         let called = Called::new(&turn.run, entry, Hook::BeforeToolCall, Some(&call.id));
+        // The gate cannot write to the turn, but what it asks and says through the run stands under its name.
+        let before = std::mem::replace(&mut turn.run, called.run().clone());
         let decided = called.limited(entry.middleware.before_tool_call(turn, call)).await;
-        let name = entry.name.to_string();
+        turn.run = before;
+        let name = entry.name.clone();
         let decision = match decided {
             Ok(decision) => {
                 let (decided, detail) = describe(&decision);
@@ -233,19 +262,16 @@ impl Chain {
         for entry in self.hook(Hook::AfterToolCall) {
             let called = Called::new(&turn.run, entry, Hook::AfterToolCall, Some(&call.id));
             let (before, kept) = (Kept::of(turn), output.clone());
-            turn.run = called.run().clone();
+            let outer = std::mem::replace(&mut turn.run, called.run().clone());
             let done = called
                 .limited(entry.middleware.after_tool_call(turn, call, output))
                 .await;
-            turn.run = before.run.clone();
+            turn.run = outer;
             match done {
                 Ok(()) => {
-                    let edited = *output != kept;
-                    called.report(
-                        Decided::Continue,
-                        || edited.then(|| "result".to_owned()).into_iter().collect(),
-                        None,
-                    );
+                    let edited = || !output.parts.is_same(&kept.parts) || *output != kept;
+                    let changed = || edited().then(|| "result".to_owned()).into_iter().collect();
+                    called.report(Decided::Continue, changed, None);
                 }
                 Err(error) => {
                     before.restore(turn);
@@ -259,13 +285,20 @@ impl Chain {
         }
     }
 
-    /// Runs every `after_agent`; `limit` caps each of them, for runs that are being cancelled.
-    pub(crate) async fn after_agent(&self, run: &RunContext, outcome: &OutcomeRecord, limit: Option<Duration>) {
+    /// Runs every `after_agent`, each for a moment only once the run is cancelled.
+    pub(crate) async fn after_agent(&self, run: &RunContext, outcome: &OutcomeRecord) {
         for entry in self.hook(Hook::AfterAgent) {
             let called = Called::new(run, entry, Hook::AfterAgent, None);
-            let budget = limit.unwrap_or(Duration::MAX).min(entry.middleware.budget());
-            let future = entry.middleware.after_agent(called.run(), outcome);
-            match called.settle(protect(|| called.what(), Some(budget), future).await) {
+            let work = called.limited(entry.middleware.after_agent(called.run(), outcome));
+            let done = tokio::select! {
+                biased;
+                done = work => done,
+                () = patience(run) => {
+                    let (what, limit) = (called.what(), AFTER_CANCEL);
+                    called.settle(Err(Error::Timeout { what, limit }))
+                }
+            };
+            match done {
                 Ok(()) => called.report(Decided::Continue, Vec::new, None),
                 Err(error) => called.report(Decided::Failed, Vec::new, Some(chain_text(&error))),
             }
@@ -273,13 +306,22 @@ impl Chain {
     }
 }
 
+/// How long each `after_agent` may take once the run is cancelled: what a person who pressed Ctrl-C will wait for.
+const AFTER_CANCEL: Duration = Duration::from_secs(2);
+
+/// Completes a moment after the run was cancelled.
+async fn patience(run: &RunContext) {
+    run.cancelled().await;
+    tokio::time::sleep(AFTER_CANCEL).await;
+}
+
 impl Planned {
     pub(super) async fn before_agent(&self, intake: &mut Intake) -> Result<Stopped> {
         let called = Called::new(&intake.run, self, Hook::BeforeAgent, None);
         let before = intake.clone();
-        intake.run = called.run().clone();
+        let outer = std::mem::replace(&mut intake.run, called.run().clone());
         let decided = called.limited(self.middleware.before_agent(intake)).await;
-        intake.run = before.run.clone();
+        intake.run = outer;
         match decided {
             Ok(flow) => {
                 let changed = || {
@@ -315,27 +357,27 @@ impl Planned {
 ///
 /// It shares the lists with the turn, so an edit makes a new list: that is how a change is noticed.
 struct Kept {
-    run: RunContext,
-    request: ModelRequest,
+    request: Shared<ModelRequest>,
     staged: usize,
 }
 
 impl Kept {
     fn of(turn: &Turn) -> Self {
         Self {
-            run: turn.run.clone(),
             request: turn.request.clone(),
             staged: turn.staged.len(),
         }
     }
 
     fn restore(self, turn: &mut Turn) {
-        turn.run = self.run;
         turn.request = self.request;
         turn.staged.truncate(self.staged);
     }
 
     fn changed(&self, turn: &Turn) -> Vec<String> {
+        if self.request.is_same(&turn.request) && self.staged == turn.staged.len() {
+            return Vec::new();
+        }
         let (old, new) = (&self.request, &turn.request);
         let differences = [
             ("messages", !Arc::ptr_eq(&old.messages, &new.messages)),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::report::{ChainReport, ReportRow};
+use crate::event::Observer;
 use crate::middleware::{Hook, Middleware, Priority};
 
 /// How a chain is ordered.
@@ -91,9 +92,18 @@ impl Chain {
         })
     }
 
+    /// Whether any middleware has the hook.
+    pub(crate) fn has(&self, hook: Hook) -> bool {
+        !self.by_hook[hook as usize].is_empty()
+    }
+
     /// The middlewares that observe.
-    pub(crate) fn observers(&self) -> Arc<[Arc<dyn Middleware>]> {
-        self.hook(Hook::Observe).map(|entry| entry.middleware.clone()).collect()
+    pub(crate) fn observers(&self) -> Arc<[Observer]> {
+        let observer = |entry: &Planned| Observer {
+            name: entry.name.clone(),
+            middleware: entry.middleware.clone(),
+        };
+        self.hook(Hook::Observe).map(observer).collect()
     }
 
     /// How the chain is ordered.

@@ -53,11 +53,7 @@ async fn contribute(member: &Planned, base: &Intake) -> Result<Vec<Section>> {
 }
 
 fn verify(member: &Planned, base: &Intake, fork: &Intake, flow: Flow, called: &Called<'_>) -> Result<Vec<Section>> {
-    let undo = called.run().take_undo();
-    let changed_state = undo.keys().next().is_some();
-    if changed_state {
-        called.run().shared.state.undo(undo);
-    }
+    let changed_state = called.run().undo_changes();
     let (old, new) = (base.prompt.sections(), fork.prompt.sections());
     let deed = match flow {
         Flow::Stop(_) => Some("ended the run"),

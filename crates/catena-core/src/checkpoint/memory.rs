@@ -16,7 +16,14 @@ use crate::record::Entry;
 /// A lease lasts until it is released: its holder cannot die without the store.
 #[derive(Debug, Default)]
 pub struct MemoryCheckpointer {
-    threads: Mutex<HashMap<ThreadId, Stored>>,
+    threads: Mutex<Threads>,
+}
+
+#[derive(Debug, Default)]
+struct Threads {
+    by_id: HashMap<ThreadId, Stored>,
+    /// The highest token of a thread that was deleted: one that is made again goes on from there, so that an old lease stays lost.
+    fence: u64,
 }
 
 #[derive(Debug)]
@@ -36,12 +43,12 @@ impl MemoryCheckpointer {
     }
 
     // A panic while the lock is held cannot leave a half-written thread: every change is one push or one assignment.
-    fn threads(&self) -> MutexGuard<'_, HashMap<ThreadId, Stored>> {
+    fn threads(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn held<T>(&self, lease: &Lease, use_it: impl FnOnce(&mut Stored) -> T) -> Result<T, StoreError> {
-        match self.threads().get_mut(&lease.thread) {
+        match self.threads().by_id.get_mut(&lease.thread) {
             Some(stored) if stored.held && stored.token == lease.token => Ok(use_it(stored)),
             _ => Err(StoreError::LeaseLost(lease.thread.clone())),
         }
@@ -52,13 +59,14 @@ impl MemoryCheckpointer {
 impl Checkpointer for MemoryCheckpointer {
     async fn acquire(&self, thread: &ThreadId, _ttl: Duration) -> Result<Lease, StoreError> {
         let mut threads = self.threads();
-        let stored = threads.entry(thread.clone()).or_insert_with(|| {
+        let fence = threads.fence;
+        let stored = threads.by_id.entry(thread.clone()).or_insert_with(|| {
             let now = Timestamp::now();
             Stored {
                 entries: Vec::new(),
                 created: now,
                 updated: now,
-                token: 0,
+                token: fence,
                 held: false,
                 cancel: false,
             }
@@ -90,7 +98,7 @@ impl Checkpointer for MemoryCheckpointer {
 
     async fn request_cancel(&self, thread: &ThreadId) -> Result<bool, StoreError> {
         let mut threads = self.threads();
-        let held = threads.get_mut(thread).filter(|stored| stored.held);
+        let held = threads.by_id.get_mut(thread).filter(|stored| stored.held);
         Ok(held.map(|stored| stored.cancel = true).is_some())
     }
 
@@ -104,7 +112,7 @@ impl Checkpointer for MemoryCheckpointer {
 
     async fn load(&self, thread: &ThreadId, from: u64) -> Result<Vec<Arc<Entry>>, StoreError> {
         let threads = self.threads();
-        let entries = threads.get(thread).map_or(&[][..], |stored| &stored.entries);
+        let entries = threads.by_id.get(thread).map_or(&[][..], |stored| &stored.entries);
         Ok(entries
             .iter()
             .skip(usize::try_from(from).unwrap_or(usize::MAX))
@@ -115,6 +123,7 @@ impl Checkpointer for MemoryCheckpointer {
     async fn list(&self, limit: usize) -> Result<Vec<ThreadInfo>, StoreError> {
         let mut infos: Vec<_> = self
             .threads()
+            .by_id
             .iter()
             .map(|(thread, stored)| ThreadInfo {
                 thread: thread.clone(),
@@ -131,10 +140,11 @@ impl Checkpointer for MemoryCheckpointer {
 
     async fn delete(&self, thread: &ThreadId) -> Result<bool, StoreError> {
         let mut threads = self.threads();
-        match threads.get(thread) {
-            Some(stored) if stored.held => Err(StoreError::Busy(thread.clone())),
-            Some(_) => Ok(threads.remove(thread).is_some()),
-            None => Ok(false),
+        if threads.by_id.get(thread).is_some_and(|stored| stored.held) {
+            return Err(StoreError::Busy(thread.clone()));
         }
+        let removed = threads.by_id.remove(thread);
+        threads.fence = threads.fence.max(removed.as_ref().map_or(0, |stored| stored.token));
+        Ok(removed.is_some())
     }
 }

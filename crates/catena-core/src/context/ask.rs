@@ -80,10 +80,9 @@ impl ModelHandle {
     }
 
     fn account(&self, message: &AssistantMessage) {
-        let by = self.run.middleware().unwrap_or("catena").to_owned();
+        let by = self.run.source().unwrap_or("catena").to_owned();
         let model = self.model.name().to_owned();
         let usage = message.usage;
-        self.run.shared.tree.add_internal(&by, usage);
         let entry = Entry::InternalCall {
             by: by.clone(),
             model: model.clone(),

@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::event::{EventKind, EventSink};
 use crate::id::{CallId, RunId, ThreadId};
 use crate::live::Live;
-use crate::message::Message;
+use crate::message::{Message, ToolCall};
 use crate::middleware::Hook;
 use crate::principal::{Agents, Principal, Resources};
 use crate::record::{CallRecord, Counts, Entry, Thread};
-use crate::state::{Slot, SlotValue, StateStore, Undo};
+use crate::state::{Slot, SlotValue, StateStore, Writer};
 
 /// A cheap handle on a run, the same in every hook, tool and observer.
 ///
@@ -23,7 +23,7 @@ use crate::state::{Slot, SlotValue, StateStore, Undo};
 #[derive(Clone)]
 pub struct RunContext {
     pub(crate) shared: Arc<RunShared>,
-    pub(crate) stamp: Arc<Stamp>,
+    stamp: Stamp,
 }
 
 /// What all handles on one run share.
@@ -50,12 +50,14 @@ pub(crate) struct RunShared {
 }
 
 /// Who holds the handle.
-#[derive(Default)]
-pub(crate) struct Stamp {
-    pub(crate) middleware: Option<Arc<str>>,
-    pub(crate) hook: Option<Hook>,
-    pub(crate) call: Option<CallId>,
-    pub(crate) undo: Mutex<Undo>,
+#[derive(Clone, Default)]
+struct Stamp {
+    middleware: Option<Arc<str>>,
+    tool: Option<String>,
+    hook: Option<Hook>,
+    call: Option<CallId>,
+    /// Under which the hook's changes of state can be taken back.
+    writer: Writer,
 }
 
 impl RunShared {
@@ -77,31 +79,40 @@ impl RunContext {
     pub(crate) fn new(shared: Arc<RunShared>) -> Self {
         Self {
             shared,
-            stamp: Arc::default(),
+            stamp: Stamp::default(),
         }
     }
 
     pub(crate) fn stamped(&self, middleware: &Arc<str>, hook: Hook, call: Option<&CallId>) -> Self {
         let stamp = Stamp {
             middleware: Some(middleware.clone()),
+            tool: None,
             hook: Some(hook),
             call: call.cloned(),
-            undo: Mutex::default(),
+            writer: self.shared.state.writer(),
         };
         Self {
             shared: self.shared.clone(),
-            stamp: Arc::new(stamp),
+            stamp,
         }
     }
 
-    pub(crate) fn for_call(&self, call: &CallId) -> Self {
+    /// For an observer, at an event of this handle's. What it changes is never taken back.
+    pub(crate) fn observed_by(&self, middleware: &Arc<str>) -> Self {
+        let mut observer = self.stamped(middleware, Hook::Observe, self.call());
+        observer.stamp.writer = Writer::default();
+        observer
+    }
+
+    pub(crate) fn for_call(&self, call: &ToolCall) -> Self {
         let stamp = Stamp {
-            call: Some(call.clone()),
+            call: Some(call.id.clone()),
+            tool: Some(call.name.clone()),
             ..Stamp::default()
         };
         Self {
             shared: self.shared.clone(),
-            stamp: Arc::new(stamp),
+            stamp,
         }
     }
 
@@ -158,6 +169,11 @@ impl RunContext {
     /// The middleware that holds this handle.
     pub fn middleware(&self) -> Option<&str> {
         self.stamp.middleware.as_deref()
+    }
+
+    /// Who speaks through this handle: a middleware, or a tool.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.middleware().or(self.stamp.tool.as_deref())
     }
 
     /// The hook that holds this handle.
@@ -222,7 +238,7 @@ impl RunContext {
     /// # Errors
     /// [`Error::State`] if what is stored is of another shape, or the new value cannot be written as JSON.
     pub fn update<T: SlotValue, R>(&self, slot: &Slot<T>, change: impl FnOnce(&mut T) -> R) -> Result<R> {
-        let result = self.shared.state.update(slot, &self.stamp.undo, change)?;
+        let result = self.shared.state.update(slot, self.stamp.writer, change)?;
         if self.shared.events.is_watched() {
             self.emit_kind(EventKind::StateChanged {
                 key: slot.key().to_owned(),
@@ -270,7 +286,7 @@ impl RunContext {
     /// Emits an event of one's own.
     pub fn emit(&self, name: impl Into<String>, data: Value) {
         if self.shared.events.is_watched() {
-            let source = self.middleware().unwrap_or(self.agent()).to_owned();
+            let source = self.source().unwrap_or(self.agent()).to_owned();
             self.emit_kind(EventKind::Custom {
                 source,
                 name: name.into(),
@@ -282,7 +298,7 @@ impl RunContext {
     /// Tells whoever watches about something that does not end the run.
     pub fn warn(&self, message: impl Into<String>) {
         let message = message.into();
-        let source = self.middleware().unwrap_or("catena").to_owned();
+        let source = self.source().unwrap_or("catena").to_owned();
         tracing::warn!(run = %self.shared.id, source, message);
         self.emit_kind(EventKind::Warning { source, message });
     }
@@ -310,8 +326,14 @@ impl RunContext {
         self.shared.cancel.is_cancelled()
     }
 
-    pub(crate) fn take_undo(&self) -> Undo {
-        std::mem::take(&mut *self.stamp.undo.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What the hook that holds this handle did to the state stays. Yields the slots' keys.
+    pub(crate) fn keep_changes(&self) -> Vec<String> {
+        self.shared.state.keep(self.stamp.writer)
+    }
+
+    /// Takes back what the hook that holds this handle did to the state. Returns whether it did anything.
+    pub(crate) fn undo_changes(&self) -> bool {
+        self.shared.state.undo(self.stamp.writer)
     }
 }
 

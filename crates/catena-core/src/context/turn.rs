@@ -11,6 +11,7 @@ use crate::message::{Message, ToolCall};
 use crate::middleware::Ending;
 use crate::model::ModelRequest;
 use crate::record::{Entry, fold_messages};
+use crate::shared::Shared;
 use crate::tool::ToolOutput;
 
 /// One pass of the loop: a model call and the tool calls it asked for.
@@ -18,7 +19,7 @@ use crate::tool::ToolOutput;
 pub struct Turn {
     pub(crate) run: RunContext,
     /// What the model will be asked. It starts as the view of the thread and may be edited freely for this call.
-    pub request: ModelRequest,
+    pub request: Shared<ModelRequest>,
     pub(crate) batch: Batch,
     pub(crate) staged: Vec<Entry>,
 }
@@ -27,7 +28,7 @@ impl Turn {
     pub(crate) fn new(run: RunContext, request: ModelRequest) -> Self {
         Self {
             run,
-            request,
+            request: request.into(),
             batch: Batch::default(),
             staged: Vec::new(),
         }

@@ -1,25 +1,28 @@
 //! From the run to whoever watches: one bounded queue, and the middlewares that observe.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::{EventKind, RunEvent};
 use crate::context::RunContext;
-use crate::id::{RunId, ThreadId};
 use crate::middleware::Middleware;
 
 /// Where a run puts its events.
 pub(crate) struct EventSink {
-    run: RunId,
-    thread: ThreadId,
-    path: Arc<[String]>,
-    seq: AtomicU64,
-    observers: Arc<[Arc<dyn Middleware>]>,
+    /// The number of the next event.
+    next: Mutex<u64>,
+    observers: Arc<[Observer]>,
     queue: Option<Arc<Queue>>,
+}
+
+/// A middleware that observes.
+pub(crate) struct Observer {
+    pub(crate) name: Arc<str>,
+    pub(crate) middleware: Arc<dyn Middleware>,
 }
 
 struct Queue {
@@ -31,10 +34,17 @@ struct Queue {
 #[derive(Default)]
 struct State {
     events: VecDeque<RunEvent>,
-    dropped: u64,
+    dropped: Option<Dropped>,
     ended: bool,
     /// The reader is gone; nothing needs to be kept.
     abandoned: bool,
+}
+
+/// Events that the reader will be told about instead of reading them.
+#[derive(Clone, Copy)]
+struct Dropped {
+    first: u64,
+    count: u64,
 }
 
 impl Queue {
@@ -48,14 +58,13 @@ impl Queue {
     }
 }
 
+thread_local! {
+    /// Whether this thread is inside an observer.
+    static OBSERVING: Cell<bool> = const { Cell::new(false) };
+}
+
 impl EventSink {
-    pub(crate) fn new(
-        run: RunId,
-        thread: ThreadId,
-        path: Arc<[String]>,
-        observers: Arc<[Arc<dyn Middleware>]>,
-        watched: bool,
-    ) -> (Self, Option<Events>) {
+    pub(crate) fn new(observers: Arc<[Observer]>, watched: bool) -> (Self, Option<Events>) {
         let queue = watched.then(|| {
             Arc::new(Queue {
                 state: Mutex::default(),
@@ -64,17 +73,8 @@ impl EventSink {
             })
         });
         let events = queue.clone().map(|queue| Events { queue });
-        (
-            Self {
-                run,
-                thread,
-                path,
-                seq: AtomicU64::new(0),
-                observers,
-                queue,
-            },
-            events,
-        )
+        let next = Mutex::new(0);
+        (Self { next, observers, queue }, events)
     }
 
     /// Whether anyone would see an event; if not, there is no need to make it.
@@ -86,23 +86,44 @@ impl EventSink {
         if !self.is_watched() {
             return;
         }
+        if let Some(event) = self.enqueue(context, kind) {
+            self.observe(context, &event);
+        }
+    }
+
+    /// Numbers the event and queues it under one lock, so that what tools emit side by side is read in the order of its numbers. Yields
+    /// the event if there are observers.
+    fn enqueue(&self, context: &RunContext, kind: EventKind) -> Option<RunEvent> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let event = RunEvent {
             v: RunEvent::VERSION,
-            seq: self.seq.fetch_add(1, Ordering::Relaxed),
-            run: self.run.clone(),
-            thread: self.thread.clone(),
-            path: self.path.clone(),
+            seq: *next,
+            run: context.run_id().clone(),
+            thread: context.thread_id().clone(),
+            path: context.shared.path.clone(),
             kind,
         };
-        for observer in &*self.observers {
-            let observed = catch_unwind(AssertUnwindSafe(|| observer.observe(context, &event)));
-            if observed.is_err() {
-                tracing::error!(middleware = observer.name(), "observe panicked");
-            }
-        }
+        *next += 1;
+        let observed = (!self.observers.is_empty()).then(|| event.clone());
         if let Some(queue) = &self.queue {
             queue.push(event);
         }
+        observed
+    }
+
+    /// An event that an observer emits is not observed: that would never end.
+    fn observe(&self, context: &RunContext, event: &RunEvent) {
+        if OBSERVING.replace(true) {
+            return;
+        }
+        for observer in &*self.observers {
+            let run = context.observed_by(&observer.name);
+            let observed = catch_unwind(AssertUnwindSafe(|| observer.middleware.observe(&run, event)));
+            if observed.is_err() {
+                tracing::error!(middleware = &*observer.name, "observe panicked");
+            }
+        }
+        OBSERVING.set(false);
     }
 
     /// Waits until the reader has caught up. The loop does so between deltas and steps, so a slow reader slows its own run only.
@@ -138,18 +159,23 @@ impl Drop for EventSink {
 impl Queue {
     fn push(&self, event: RunEvent) {
         let mut state = self.state();
-        if state.abandoned {
+        if state.abandoned || state.ended {
             return;
         }
-        // The end of a run is never dropped: a reader waits for it.
-        if state.events.len() >= Self::FULL && !matches!(event.kind, EventKind::RunEnded { .. }) {
-            state.dropped += 1;
+        // The end of a run is never dropped: a reader waits for it. Work that outlives the run does not keep the reader.
+        state.ended = matches!(event.kind, EventKind::RunEnded { .. });
+        if state.events.len() >= Self::FULL && !state.ended {
+            let dropped = state.dropped.get_or_insert(Dropped {
+                first: event.seq,
+                count: 0,
+            });
+            dropped.count += 1;
             return;
         }
-        let dropped = std::mem::take(&mut state.dropped);
-        if dropped > 0 {
+        if let Some(Dropped { first, count }) = state.dropped.take() {
             let lagged = RunEvent {
-                kind: EventKind::Lagged { dropped },
+                seq: first,
+                kind: EventKind::Lagged { dropped: count },
                 ..event.clone()
             };
             state.events.push_back(lagged);

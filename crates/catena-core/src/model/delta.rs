@@ -52,7 +52,8 @@ pub enum ModelDelta {
 /// Puts the pieces of an answer together.
 ///
 /// Providers number parallel calls in different ways, so a piece is placed by these rules: a new id starts a new call, even at an index
-/// that is in use; a piece with the id or the index of a call continues it; a piece with neither continues the call that started last.
+/// that is in use, and so does a used id with a name at an index of its own; a piece with the id or the index of a call continues it; a
+/// piece with neither continues the call that started last.
 /// Empty arguments mean an empty object. Arguments that are not a JSON object make the call [invalid](ToolCall::invalid); it is kept,
 /// and the loop answers it with the reason.
 #[derive(Debug, Default)]
@@ -123,7 +124,9 @@ impl Fold {
         });
         let found = match (&id, index) {
             (Some(id), _) => calls.find(|call| match &call.id {
-                Some(known) => known == id,
+                Some(known) => {
+                    known == id && !(name.is_some() && index.is_some_and(|i| call.index.is_some_and(|j| i != j)))
+                }
                 // The id comes after the first piece: it belongs to the call at its index.
                 None => index.is_some() && call.index == index,
             }),
@@ -257,7 +260,13 @@ pub(crate) fn parse_input(text: &str) -> Result<Value, String> {
         Ok(Value::Null) => Err("the arguments must be a JSON object, not null".to_owned()),
         Ok(Value::Array(_)) => Err("the arguments must be a JSON object, not an array".to_owned()),
         Ok(Value::Bool(_) | Value::Number(_)) => Err("the arguments must be a JSON object".to_owned()),
-        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        // Some providers do not say that their output limit was reached.
+        Err(error) if error.is_eof() => Err(format!(
+            "the arguments must be a JSON object, but end before it does, as when the output limit cuts them off: {error}"
+        )),
+        Err(error) => Err(format!(
+            "the arguments must be a JSON object, but are not valid JSON: {error}"
+        )),
     }
 }
 

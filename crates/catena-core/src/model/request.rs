@@ -11,6 +11,7 @@ use super::{Model, StreamFilter};
 use crate::message::{AssistantMessage, Message};
 use crate::output::OutputFormat;
 use crate::prompt::Prompt;
+use crate::shared::Shared;
 use crate::tool::{Tool, ToolSpec};
 
 /// One model call, to be edited freely by middlewares before it is made. Nothing here changes the thread's record.
@@ -118,7 +119,7 @@ pub struct ModelSettings {
 #[derive(Clone, Debug)]
 pub struct ModelResponse {
     /// What the model said; usage, stop reason and the model's name are in it.
-    pub message: AssistantMessage,
+    pub message: Shared<AssistantMessage>,
     /// The object that was asked for, once it fits its schema.
     pub structured: Option<Value>,
 }
@@ -127,7 +128,7 @@ impl ModelResponse {
     /// An answer in the model's place.
     pub fn new(message: AssistantMessage) -> Self {
         Self {
-            message,
+            message: message.into(),
             structured: None,
         }
     }

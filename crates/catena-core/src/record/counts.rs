@@ -63,6 +63,11 @@ impl Totals {
         self.usage += usage;
     }
 
+    pub(crate) fn add_failed(&mut self, attempts: u32, usage: Usage) {
+        self.attempts += attempts;
+        self.usage += usage;
+    }
+
     pub(crate) fn add_call(&mut self, tool: &str) {
         match self.executed.get_mut(tool) {
             Some(count) => *count += 1,

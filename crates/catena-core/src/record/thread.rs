@@ -189,7 +189,9 @@ impl Thread {
                 self.push(message);
             }
             Entry::Folded { up_to, summary, .. } => {
-                if let Some(&position) = self.positions.get(up_to) {
+                // A summary of less than what is folded already would bring back what was put away.
+                let folded = self.folds.last().map_or(0, |fold| fold.end);
+                if let Some(&position) = self.positions.get(up_to).filter(|&&position| position >= folded) {
                     self.folds.push(Fold {
                         end: position + 1,
                         summary: summary.clone(),
@@ -213,9 +215,7 @@ impl Thread {
             }
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
-                let totals = Arc::make_mut(&mut self.totals);
-                totals.attempts += attempts;
-                totals.usage += *usage;
+                Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::State { scope: Scope::Run, .. }
             | Entry::CallStarted { .. }

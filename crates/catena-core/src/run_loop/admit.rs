@@ -3,7 +3,6 @@
 use super::runner::Runner;
 use crate::context::Intake;
 use crate::error::{Error, Result};
-use crate::event::EventKind;
 use crate::middleware::EndingOutcome;
 use crate::record::Entry;
 
@@ -21,23 +20,17 @@ impl Runner {
             let (by, ending) = stopped.ok_or(Error::Cancelled)?;
             return self.end(&by, ending, Vec::new()).await;
         }
-        self.input = None;
-        let input = (*intake.input).clone();
         let mut entries = vec![
             Entry::RunStarted(start),
             Entry::Admitted {
-                input: input.clone(),
+                input: (*intake.input).clone(),
                 prompt: intake.prompt.sections().to_vec(),
             },
         ];
         entries.append(&mut intake.staged);
         match stopped {
-            Some((by, ending)) => self.end(&by, ending, entries).await?,
-            None => self.commit(entries).await?,
+            Some((by, ending)) => self.end(&by, ending, entries).await,
+            None => self.commit(entries).await,
         }
-        for message in input {
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
     }
 }

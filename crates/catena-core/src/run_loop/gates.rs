@@ -8,10 +8,9 @@ use serde_json::Value;
 use super::results::ended_without_tool;
 use super::runner::Runner;
 use crate::context::{BatchCall, Turn, Verdict};
-use crate::error::Result;
-use crate::event::EventKind;
+use crate::error::{Error, Result};
 use crate::id::PauseId;
-use crate::interrupt::{Asker, Decision, InterruptRequest, Pause};
+use crate::interrupt::{Answer, Asker, Decision, InterruptRequest, Pause};
 use crate::message::ToolCall;
 use crate::middleware::{Ending, ToolDecision};
 use crate::record::{Approval, CallState, CallStatus, Entry, OpenCall};
@@ -41,14 +40,14 @@ impl Runner {
         let decided = self.judge(&mut turn, open).await;
         if let Some((by, ending)) = decided.abort {
             // Nothing of the message runs; what was refused keeps its own answer.
-            return self.end(&by, ending, decided.entries).await;
+            let mut entries = decided.entries;
+            entries.retain(|entry| matches!(entry, Entry::CallEnded { .. }));
+            return self.end(&by, ending, entries).await;
         }
         if !decided.pauses.is_empty() {
             let mut entries = decided.entries;
-            let ended = ended_calls(&entries);
             entries.push(Entry::Paused { pauses: decided.pauses });
             self.commit(entries).await?;
-            self.announce(ended);
             self.turn = Some(turn);
             return Ok(());
         }
@@ -161,7 +160,7 @@ impl Runner {
     }
 
     /// All gates, again after each replacement. Yields the call as it would run, the verdict, and who changed the call last.
-    async fn judge_call(&self, turn: &Turn, judged: &Judged) -> (ToolCall, Verdict, String) {
+    async fn judge_call(&self, turn: &mut Turn, judged: &Judged) -> (ToolCall, Verdict, String) {
         let mut call = judged.call.clone();
         let mut changed_by = "human".to_owned();
         let mut replacements = 0;
@@ -171,29 +170,29 @@ impl Runner {
             position += 1;
             match decision {
                 ToolDecision::Allow => {}
-                ToolDecision::Block(output) => return (call, Verdict::Block { by: name, output }, changed_by),
-                ToolDecision::AbortLoop(ending) => return (call, Verdict::AbortLoop { by: name, ending }, changed_by),
+                ToolDecision::Block(output) => {
+                    let by = name.to_string();
+                    return (call, Verdict::Block { by, output }, changed_by);
+                }
+                ToolDecision::AbortLoop(ending) => {
+                    let by = name.to_string();
+                    return (call, Verdict::AbortLoop { by, ending }, changed_by);
+                }
                 ToolDecision::Interrupt(request) => {
                     if !judged.approved.iter().any(|approval| approval.covers(&name, &call)) {
-                        asked.push((name, request));
+                        asked.push((name.to_string(), request));
                     }
                 }
                 // What it wants is what there is.
                 ToolDecision::Replace(new) if new.input == call.input && new.name == call.name => {}
                 ToolDecision::Replace(new) => {
                     if let Some(refusal) = replaced(turn, &call, &new, replacements, &changed_by, &name) {
-                        return (
-                            call,
-                            Verdict::Block {
-                                by: name,
-                                output: ToolOutput::error(refusal),
-                            },
-                            changed_by,
-                        );
+                        let (by, output) = (name.to_string(), ToolOutput::error(refusal));
+                        return (call, Verdict::Block { by, output }, changed_by);
                     }
                     replacements += 1;
                     call.input = new.input;
-                    changed_by = name;
+                    changed_by = name.to_string();
                     asked.clear();
                     position = 0;
                 }
@@ -205,21 +204,37 @@ impl Runner {
         }
     }
 
-    pub(super) fn announce(&self, ended: Vec<Entry>) {
-        for entry in ended {
-            if let Entry::CallEnded { message, status, .. } = entry {
-                if let Some(result) = message.as_tool() {
-                    let (call, tool) = (result.call.clone(), result.name.clone());
-                    self.run.emit_kind(EventKind::ToolEnded {
-                        call,
-                        tool,
-                        status,
-                        duration_us: None,
-                    });
-                }
-                self.run.emit_kind(EventKind::Message { message });
+    /// A person's edit must be a call that can be made; otherwise it is refused and the pause stays.
+    pub(super) async fn check_edits(&mut self, answers: &[Answer]) -> Result<()> {
+        let open = self
+            .run
+            .record(|thread| thread.run().map(|run| run.open.clone()).unwrap_or_default());
+        let edited = |answer: &Answer| {
+            let Decision::Edit { name, input } = &answer.decision else {
+                return None;
+            };
+            // What an edit means to a tool's own question is the tool's matter.
+            let asked = |open: &&OpenCall| matches!(&open.state, CallState::Paused(pause) if pause.id == answer.pause && pause.asked_by != Asker::Tool);
+            let mut call = open.iter().find(asked)?.call.clone();
+            call.name = name.clone().unwrap_or(call.name);
+            call.input = input.clone();
+            Some((answer.pause.clone(), call))
+        };
+        let edits: Vec<_> = answers.iter().filter_map(edited).collect();
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let turn = self.take_turn().await?;
+        let offer = self
+            .run
+            .record(|thread| thread.run().map(|run| run.offer.clone()).unwrap_or_default());
+        for (pause, call) in edits {
+            if let Some(reason) = unfit(&turn, &offer, &call) {
+                return Err(Error::InvalidAnswer { pause, reason });
             }
         }
+        self.turn = Some(turn);
+        Ok(())
     }
 }
 
@@ -241,14 +256,6 @@ impl Approval {
     fn covers(&self, asker: &str, call: &ToolCall) -> bool {
         self.askers.iter().any(|name| name == asker) && self.tool == call.name && self.input == call.input
     }
-}
-
-pub(super) fn ended_calls(entries: &[Entry]) -> Vec<Entry> {
-    entries
-        .iter()
-        .filter(|entry| matches!(entry, Entry::CallEnded { .. }))
-        .cloned()
-        .collect()
 }
 
 pub(super) fn pause(call: ToolCall, asked_by: Asker, request: InterruptRequest) -> Pause {

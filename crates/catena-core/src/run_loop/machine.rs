@@ -11,10 +11,7 @@ pub(super) enum Step {
     /// Run `before_agent` and admit the input.
     Admit,
     /// Ask the model.
-    Ask {
-        /// Without tools, as the last word of a run that is ended.
-        last_word: bool,
-    },
+    Ask(Question),
     /// Judge the open calls, and run those that may.
     Calls,
     /// The process died while tools worked.
@@ -29,7 +26,19 @@ pub(super) enum Step {
     Finish(OutcomeRecord),
 }
 
-pub(super) fn next_step(run: &RunRecord, limits: &Limits) -> Step {
+/// What the model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Whatever comes next: calls, or an answer.
+    Next,
+    /// The object that every run of the agent must give, when its tools have ended the run: no tools.
+    Object,
+    /// The last word of a run that is ended: no tools, no object.
+    LastWord,
+}
+
+/// `wants_object`: the agent answers with one JSON object.
+pub(super) fn next_step(run: &RunRecord, limits: &Limits, wants_object: bool) -> Step {
     if let Some((by, ending)) = &run.ending {
         return after_ending(run, by, ending);
     }
@@ -39,22 +48,26 @@ pub(super) fn next_step(run: &RunRecord, limits: &Limits) -> Step {
     if !run.open.is_empty() {
         return with_open_calls(run);
     }
-    if run.last != Last::Input || run.structured.is_some() {
+    let object_is_due = wants_object && run.structured.is_none() && run.last == Last::EndingResults;
+    let wants_more = run.last == Last::Input && run.structured.is_none();
+    if !wants_more && !object_is_due {
         return Step::Finish(OutcomeRecord::Done {
             structured: run.structured.clone(),
         });
     }
     if run.invalid_in_a_row >= limits.invalid_calls {
         let times = run.invalid_in_a_row;
-        return Step::End(Ending::failed(
-            "invalid_calls",
-            format!("the model made {times} calls in a row that cannot be run"),
-        ));
+        let message =
+            format!("the model sent {times} messages in a row whose calls cannot be run (`invalid_calls`: {times})");
+        return Step::End(Ending::failed("invalid_calls", message));
     }
     if run.turns() >= limits.max_turns {
         return Step::End(at_max_turns(limits));
     }
-    Step::Ask { last_word: false }
+    Step::Ask(match object_is_due {
+        true => Question::Object,
+        false => Question::Next,
+    })
 }
 
 fn with_open_calls(run: &RunRecord) -> Step {
@@ -81,7 +94,7 @@ fn after_ending(run: &RunRecord, by: &str, ending: &Ending) -> Step {
         return Step::CloseCalls;
     }
     if ending.say == Say::Model && !run.spoke && run.admitted {
-        return Step::Ask { last_word: true };
+        return Step::Ask(Question::LastWord);
     }
     Step::Finish(match &ending.outcome {
         EndingOutcome::Stopped => OutcomeRecord::Stopped {

@@ -31,8 +31,8 @@ pub(super) struct ModelCall {
 struct Seen {
     /// Tokens of all attempts.
     usage: Usage,
-    /// The tools of the last request.
-    offer: Arc<[String]>,
+    /// The tools of each request that was answered, and of the last one.
+    offers: Vec<(Option<MessageId>, Arc<[String]>)>,
     /// The message that those who watch have seen.
     message: Option<MessageId>,
 }
@@ -58,14 +58,20 @@ impl ModelCall {
         self.seen(|seen| seen.usage)
     }
 
-    /// The tools of the request that the model saw last.
-    pub(super) fn offer(&self) -> Arc<[String]> {
-        self.seen(|seen| seen.offer.clone())
+    /// The tools of the request that `answer` answers; of the last request, if a wrap wrote the answer itself.
+    pub(super) fn offer(&self, answer: &MessageId) -> Arc<[String]> {
+        self.seen(|seen| {
+            let of_answer = seen.offers.iter().find(|(id, _)| id.as_ref() == Some(answer));
+            of_answer
+                .or(seen.offers.last())
+                .map(|(_, offer)| offer.clone())
+                .unwrap_or_default()
+        })
     }
 
-    /// Tells those who watch to forget what they saw, if it is not `answer`.
+    /// Tells those who watch to forget what they saw, if it is not `answer`; there is none if the call failed.
     pub(super) fn settle(&self, answer: Option<&MessageId>) {
-        let is_answer = self.seen(|seen| seen.message.as_ref() == answer);
+        let is_answer = answer.is_some() && self.seen(|seen| seen.message.as_ref() == answer);
         if !is_answer {
             self.reset();
         }
@@ -80,7 +86,11 @@ impl ModelCall {
     async fn attempt(&self, mut request: ModelRequest) -> Result<ModelResponse> {
         let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
         self.reset();
-        self.seen(|seen| seen.offer = request.tool_specs().map(|spec| spec.name.clone()).collect());
+        self.seen(|seen| {
+            let offer = request.tool_specs().map(|spec| spec.name.clone()).collect();
+            seen.offers.push((None, offer));
+            seen.message = None;
+        });
         if let Some(format) = request
             .output
             .clone()
@@ -97,7 +107,12 @@ impl ModelCall {
             });
         }
         let message = self.collect(&request).await?;
-        self.seen(|seen| seen.message = Some(message.id.clone()));
+        self.seen(|seen| {
+            seen.message = Some(message.id.clone());
+            if let Some((answer, _)) = seen.offers.last_mut() {
+                *answer = Some(message.id.clone());
+            }
+        });
         Ok(ModelResponse::new(message))
     }
 

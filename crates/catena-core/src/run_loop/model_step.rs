@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::machine::Question;
 use super::model_call::ModelCall;
 use super::runner::Runner;
 use super::structured;
 use crate::chain::BaseModel;
 use crate::context::Turn;
 use crate::error::{Error, Result};
-use crate::event::EventKind;
 use crate::id::CallId;
 use crate::message::{AssistantMessage, Message, Part, Role};
 use crate::model::{ModelRequest, ModelResponse, ToolChoice};
@@ -18,19 +18,37 @@ use crate::record::{Entry, ModelStep};
 /// What the model reads when it has to come to an end.
 const LAST_WORD: &str = "No further tool can be called. Answer now with what is known, and say what is left undone.";
 
+/// What the model reads when an answer without calls is to be given again, and no middleware says why.
+const AGAIN: &str = "This answer was not accepted. Give another one.";
+
 impl Runner {
-    pub(super) async fn ask(&mut self, last_word: bool) -> Result<()> {
+    pub(super) async fn ask(&mut self, question: Question) -> Result<()> {
+        let last_word = question == Question::LastWord;
         let mut turn = Turn::new(self.run.clone(), self.request().await?);
-        let stopped = self.agent.chain.before_model(&mut turn).await?;
+        let ended_by = self.run.record(|thread| Some(thread.run()?.ending.as_ref()?.0.clone()));
+        let stopped = self.agent.chain.before_model(&mut turn, ended_by.as_deref()).await?;
         let staged = std::mem::take(&mut turn.staged);
         match stopped {
-            // A limit that ended the run would stop its last word too, every time.
-            Some((_, _)) if last_word => return self.commit([staged, self.without_last_word()].concat()).await,
+            // The run is ended already; what is left to stop is its last word.
+            Some((_, _)) if last_word => {
+                return self
+                    .commit(staged.into_iter().chain(self.without_last_word()).collect())
+                    .await;
+            }
             Some((by, ending)) => return self.end(&by, ending, staged).await,
-            None => self.commit_staged(staged).await?,
+            None if staged.is_empty() => {}
+            None => self.commit(staged).await?,
         }
-        if last_word {
-            make_last_word(&mut turn.request);
+        match question {
+            Question::Next => {}
+            Question::Object => turn.request.tools = Arc::default(),
+            Question::LastWord => make_last_word(&mut turn.request),
+        }
+        if self
+            .run
+            .record(|thread| thread.run().is_some_and(|run| run.asked_again))
+        {
+            ask_for_another(&mut turn.request);
         }
         must_end_with_a_question(&turn.request)?;
         let number = self.run.turn() + 1;
@@ -57,7 +75,7 @@ impl Runner {
     }
 
     async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<(ModelResponse, bool, crate::chain::Stopped)> {
-        let request = turn.request.clone();
+        let request = turn.request.clone().into_inner();
         let mut response = structured::ask(&self.agent.chain, &self.run, call, request).await?;
         self.name_and_number(&mut response.message);
         let (again, stopped) = self.agent.chain.after_model(turn, &mut response).await?;
@@ -81,7 +99,7 @@ impl Runner {
         let offer = match attempts {
             // A wrap answered in the model's place.
             0 => turn.request.tool_specs().map(|spec| spec.name.clone()).collect(),
-            _ => call.offer(),
+            _ => call.offer(&response.message.id),
         };
         let mut wasted = call.usage();
         let used = response.message.usage;
@@ -91,80 +109,36 @@ impl Runner {
         wasted.cache_write = wasted.cache_write.saturating_sub(used.cache_write);
         wasted.reasoning = wasted.reasoning.saturating_sub(used.reasoning);
         wasted.micro_usd = wasted.micro_usd.saturating_sub(used.micro_usd);
-        let message = Arc::new(Message::Assistant(response.message));
+        let message = Arc::new(Message::Assistant(response.message.into_inner()));
         ModelStep {
             message,
             offer,
             attempts,
             wasted,
-            structured: response.structured,
+            // Another answer is wanted in place of this one, object and all.
+            structured: response.structured.filter(|_| !ask_again),
             last_word,
             ask_again,
         }
     }
 
     async fn record(&mut self, turn: Turn, step: ModelStep, stopped: crate::chain::Stopped) -> Result<()> {
-        let message = step.message.clone();
         let (again, complete) = (step.ask_again, step.structured.is_some());
-        let usage = step.usage();
-        self.run.shared.tree.add_model(step.attempts, usage);
         let mut entries = vec![Entry::Model(step)];
         if complete {
-            let closed = self.accepting(&entries);
+            let closed = self.accepting(&entries, turn.request.output.as_ref());
             entries.extend(closed);
         } else if again {
             let closed = self.closing(&entries, "another answer was asked for");
             entries.extend(closed);
         }
-        let results: Vec<_> = entries.iter().filter_map(ended_message).collect();
-        // Those who watch see the message before the answers to its calls.
-        let announce = |run: &crate::context::RunContext| {
-            run.emit_kind(EventKind::Message {
-                message: message.clone(),
-            });
-            if let Some(answer) = message.as_assistant().filter(|_| !usage.is_empty()) {
-                let model = answer.model.clone().unwrap_or_default();
-                run.emit_kind(EventKind::Usage { by: None, model, usage });
-            }
-        };
+        // Answer and ending are one commit: a process that dies in between would run what was stopped.
         match stopped {
-            Some((by, ending)) => {
-                self.commit(entries).await?;
-                announce(&self.run);
-                self.end(&by, ending, Vec::new()).await?;
-            }
-            None => {
-                self.commit(entries).await?;
-                announce(&self.run);
-            }
-        }
-        for message in results {
-            self.run.emit_kind(EventKind::Message { message });
+            Some((by, ending)) => self.end(&by, ending, entries).await?,
+            None => self.commit(entries).await?,
         }
         self.turn = Some(turn);
         Ok(())
-    }
-
-    async fn commit_staged(&self, staged: Vec<Entry>) -> Result<()> {
-        if staged.is_empty() {
-            Ok(())
-        } else {
-            self.commit(staged).await
-        }
-    }
-
-    fn without_last_word(&self) -> Vec<Entry> {
-        let ending = self
-            .run
-            .record(|thread| thread.run().and_then(|run| run.ending.clone()));
-        let quiet = ending.map(|(by, ending)| Entry::Ending {
-            by,
-            ending: crate::middleware::Ending {
-                say: Default::default(),
-                ..ending
-            },
-        });
-        quiet.into_iter().collect()
     }
 
     /// Gives the message its agent's name, and its calls ids that are not used yet: some providers send none, or the same ones every time.
@@ -181,13 +155,6 @@ impl Runner {
     }
 }
 
-fn ended_message(entry: &Entry) -> Option<Arc<Message>> {
-    match entry {
-        Entry::CallEnded { message, .. } => Some(message.clone()),
-        _ => None,
-    }
-}
-
 fn make_last_word(request: &mut ModelRequest) {
     request.tools = Arc::default();
     request.tool_choice = ToolChoice::None;
@@ -197,7 +164,16 @@ fn make_last_word(request: &mut ModelRequest) {
         .push(Arc::new(Message::user_parts(vec![Part::text(LAST_WORD)])));
 }
 
-/// FC-142: a conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
+fn ask_for_another(request: &mut ModelRequest) {
+    let answered = |message: &Arc<Message>| message.role() == Role::Assistant;
+    if request.messages.last().is_some_and(answered) {
+        request
+            .messages_mut()
+            .push(Arc::new(Message::user_parts(vec![Part::text(AGAIN)])));
+    }
+}
+
+/// A conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
 fn must_end_with_a_question(request: &ModelRequest) -> Result<()> {
     match request.messages.last().map(|message| message.role()) {
         Some(Role::User | Role::Tool | Role::System) => Ok(()),

@@ -1,6 +1,6 @@
 //! What a model call starts from: the view, the prompt, and the tools there are now.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::runner::Runner;
@@ -43,21 +43,32 @@ impl Runner {
     async fn tools(&self) -> Result<Arc<Vec<Arc<dyn Tool>>>> {
         let own = &self.agent.tools;
         let visible = |tool: &Arc<dyn Tool>| self.run.resources().visible(ResourceKind::Tool, &tool.spec().name);
-        if self.agent.chain.names(Hook::Tools).is_empty() && own.iter().all(visible) {
+        if !self.agent.chain.has(Hook::Tools) && own.iter().all(visible) {
             return Ok(own.clone());
         }
         let offered = self.agent.chain.tools(&self.run).await?;
-        let mut names = HashSet::new();
+        let mut owners = HashMap::new();
         let mut tools = Vec::with_capacity(own.len() + offered.len());
-        for tool in own.iter().chain(&offered).filter(|tool| visible(tool)) {
+        let own = own.iter().map(|tool| (None, tool));
+        let offered = offered.iter().map(|(owner, tool)| (Some(owner), tool));
+        for (owner, tool) in own.chain(offered).filter(|(_, tool)| visible(tool)) {
             let name = &tool.spec().name;
-            if names.insert(name.clone()) {
-                tools.push(tool.clone());
-            } else {
-                self.run
-                    .warn(format!("two tools are named `{name}`; the second one is not offered"));
+            match owners.get(name) {
+                None => {
+                    owners.insert(name.clone(), owner);
+                    tools.push(tool.clone());
+                }
+                Some(first) => self.run.warn(format!(
+                    "two tools are named `{name}`, that of {} and that of {}; the second one is not offered",
+                    shown(*first),
+                    shown(owner)
+                )),
             }
         }
         Ok(Arc::new(tools))
     }
+}
+
+fn shown(owner: Option<&Arc<str>>) -> String {
+    owner.map_or_else(|| "the agent".to_owned(), |owner| format!("`{owner}`"))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::runner::Runner;
 use crate::id::MessageId;
 use crate::message::{AssistantMessage, Message, Part, ToolCall, ToolMessage};
+use crate::output::OutputFormat;
 use crate::record::{CallState, CallStatus, Entry, OpenCall};
 use crate::tool::ToolOutput;
 
@@ -14,9 +15,9 @@ pub(crate) fn result_message(call: &ToolCall, output: ToolOutput) -> Arc<Message
         id: MessageId::fresh(),
         call: call.id.clone(),
         name: call.name.clone(),
-        parts: output.parts,
+        parts: output.parts.into_inner(),
         status: output.status,
-        artifact: output.artifact,
+        artifact: output.artifact.map(crate::shared::Shared::into_inner),
     }))
 }
 
@@ -49,8 +50,8 @@ impl Runner {
     }
 
     /// Results for the calls of a message that brought the object that was asked for.
-    pub(super) fn accepting(&self, entries: &[Entry]) -> Vec<Entry> {
-        let name = self.agent.output.as_ref().map(|format| format.spec().name.as_str());
+    pub(super) fn accepting(&self, entries: &[Entry], format: Option<&OutputFormat>) -> Vec<Entry> {
+        let name = format.map(|format| format.spec().name.as_str());
         let close = |open: &OpenCall| match Some(open.call.name.as_str()) == name {
             true => ended_without_tool(
                 &open.call,
@@ -71,14 +72,9 @@ impl Runner {
             let run = thread.run().filter(|run| run.id() == self.run.run_id());
             run.map(|run| run.open.clone()).unwrap_or_default()
         });
-        let undecided = |call: &ToolCall| OpenCall {
-            call: call.clone(),
-            state: CallState::Undecided,
-            approved: Vec::new(),
-        };
         entries.iter().fold(recorded, |mut open, entry| {
             match entry {
-                Entry::Model(step) => open = step.message.calls().map(undecided).collect(),
+                Entry::Model(step) => open = step.message.calls().cloned().map(OpenCall::undecided).collect(),
                 Entry::CallEnded { message, .. } => {
                     open.retain(|open| message.as_tool().is_none_or(|result| result.call != open.call.id));
                 }

@@ -1,6 +1,7 @@
 //! Does what [`machine`](super::machine) decides.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::machine::{Step, next_step};
 use crate::agent::AgentShared;
@@ -18,7 +19,7 @@ pub(super) struct Runner {
     pub(super) agent: Arc<AgentShared>,
     pub(super) run: RunContext,
     pub(super) lease: Lease,
-    /// The input, until it is admitted.
+    /// What begins the run; a resumed run has begun.
     pub(super) input: Option<(RunStart, Vec<Arc<Message>>)>,
     /// The turn of the last model call; a resumed run has none until it needs one.
     pub(super) turn: Option<Turn>,
@@ -29,7 +30,8 @@ pub(super) struct Runner {
 /// Where a run stopped.
 pub(super) enum Halt {
     Paused(Vec<Pause>),
-    Ended(OutcomeRecord),
+    /// Nothing is left to do but [`Runner::finish`], which is not to be dropped: `after_agent` runs once.
+    Over(OutcomeRecord),
 }
 
 impl Runner {
@@ -42,23 +44,20 @@ impl Runner {
             let step = {
                 let thread = self.run.shared.thread();
                 match thread.run().filter(|run| run.id() == self.run.run_id()) {
-                    Some(run) => next_step(run, &self.agent.limits),
+                    Some(run) => next_step(run, &self.agent.limits, self.agent.output.is_some()),
                     None => Step::Admit,
                 }
             };
             tracing::trace!(run = %self.run.run_id(), ?step);
             let done = match step {
                 Step::Admit => self.admit().await,
-                Step::Ask { last_word } => self.ask(last_word).await,
+                Step::Ask(question) => self.ask(question).await,
                 Step::Calls => self.calls().await,
                 Step::Recover => self.recover().await,
                 Step::End(ending) => self.end("catena", ending, Vec::new()).await,
                 Step::CloseCalls => self.close_calls().await,
                 Step::Wait => return Ok(Halt::Paused(self.pauses())),
-                Step::Finish(outcome) => {
-                    self.finish(&outcome, None).await?;
-                    return Ok(Halt::Ended(outcome));
-                }
+                Step::Finish(outcome) => return Ok(Halt::Over(outcome)),
             };
             if let Err(error) = done {
                 self.fail(error).await?;
@@ -66,8 +65,13 @@ impl Runner {
         }
     }
 
-    /// Appends to the record what happened, together with what middlewares did meanwhile, and only then acts on it.
-    pub(super) async fn commit(&self, mut entries: Vec<Entry>) -> Result<()> {
+    /// Appends to the record what happened, together with what middlewares did meanwhile; only then acts on it and tells those who watch.
+    pub(super) async fn commit(&self, entries: Vec<Entry>) -> Result<()> {
+        self.commit_worked(entries, None).await
+    }
+
+    /// As [`commit`](Self::commit), with how long the tool worked whose result is among the entries.
+    pub(super) async fn commit_worked(&self, mut entries: Vec<Entry>, worked: Option<Duration>) -> Result<()> {
         let shared = &self.run.shared;
         entries.extend(shared.take_internal());
         let (state, versions) = shared.state.pending();
@@ -78,18 +82,28 @@ impl Runner {
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
         self.agent.store.append(&self.lease, &entries).await?;
         shared.state.journalled(&versions);
-        let mut thread = shared.thread_mut();
-        entries.iter().for_each(|entry| thread.apply(entry));
+        self.apply(&entries);
+        self.announce(&entries, worked);
         Ok(())
     }
 
-    /// Reads what a dropped step may have appended.
-    pub(super) async fn resync(&self) -> Result<()> {
+    /// Reads what a dropped step may have appended. The empty append waits for one that is still on its way.
+    async fn resync(&self) -> Result<()> {
+        let stored = self.agent.store.append(&self.lease, &[]).await?;
         let length = self.run.shared.thread().length();
+        if length == stored {
+            return Ok(());
+        }
         let entries = self.agent.store.load(self.run.thread_id(), length).await?;
+        self.apply(&entries);
+        Ok(())
+    }
+
+    /// Counts and record follow from the entries.
+    fn apply(&self, entries: &[Arc<Entry>]) {
+        self.run.shared.tree.apply(entries);
         let mut thread = self.run.shared.thread_mut();
         entries.iter().for_each(|entry| thread.apply(entry));
-        Ok(())
     }
 
     /// Ends the run for an error. An error of the store cannot be journalled: it is the caller's, and the thread is recovered later.
@@ -97,24 +111,14 @@ impl Runner {
         if let Error::Store(_) = error {
             return Err(error);
         }
-        let again = self.run.record(|thread| {
-            thread
-                .run()
-                .is_some_and(|run| run.id() == self.run.run_id() && run.ending.is_some())
-        });
-        if again {
+        if let Some(ending) = self.without_last_word() {
             // The last word failed: the run ends as it was going to, without it.
             self.run
                 .warn(format!("the last answer failed: {}", crate::error::chain_text(&error)));
-            return self
-                .commit(vec![Entry::Ending {
-                    by: "catena".into(),
-                    ending: self.silent_ending(&error),
-                }])
-                .await;
+            return self.commit(vec![ending]).await;
         }
         let by = match &error {
-            Error::Middleware { middleware, .. } => middleware.clone(),
+            Error::Middleware { middleware, .. } | Error::NotParallelSafe { middleware, .. } => middleware.clone(),
             _ => "catena".to_owned(),
         };
         let ending = Ending::of_error(&error);
@@ -122,22 +126,28 @@ impl Runner {
         self.end(&by, ending, Vec::new()).await
     }
 
-    fn silent_ending(&self, error: &Error) -> Ending {
-        let before = self
-            .run
-            .record(|thread| thread.run().and_then(|run| run.ending.clone()));
-        match before {
-            Some((_, ending)) => Ending {
-                say: Say::Nothing,
-                ..ending
-            },
-            None => Ending::of_error(error),
-        }
+    /// The run's ending again, but quiet; none if nothing has ended the run yet.
+    pub(super) fn without_last_word(&self) -> Option<Entry> {
+        let (by, ending) = self.run.record(|thread| {
+            let run = thread.run().filter(|run| run.id() == self.run.run_id());
+            run?.ending.clone()
+        })?;
+        let say = Say::Nothing;
+        Some(Entry::Ending {
+            by,
+            ending: Ending { say, ..ending },
+        })
     }
 
     /// Journals the decision to end the run, after `entries` and the answers to all open calls.
-    pub(super) async fn end(&mut self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Result<()> {
-        entries.extend(self.not_admitted());
+    pub(super) async fn end(&mut self, by: &str, ending: Ending, entries: Vec<Entry>) -> Result<()> {
+        let entries = self.ending(by, ending, entries);
+        self.commit(entries).await
+    }
+
+    /// What [`end`](Self::end) journals.
+    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Vec<Entry> {
+        entries.extend(self.not_begun(&entries));
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);
         let say = match &ending.say {
@@ -148,30 +158,23 @@ impl Runner {
             by: by.to_owned(),
             ending,
         });
-        entries.extend(say.clone().map(|message| Entry::Message { message }));
-        let ended: Vec<Arc<Message>> = entries
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::CallEnded { message, .. } => Some(message.clone()),
-                _ => None,
-            })
-            .chain(say)
-            .collect();
-        self.commit(entries).await?;
-        for message in ended {
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
+        entries.extend(say.map(|message| Entry::Message { message }));
+        entries
     }
 
     /// The start of a run that ends before its input was admitted.
-    fn not_admitted(&mut self) -> Option<Entry> {
-        self.input.take().map(|(start, _)| Entry::RunStarted(start))
+    fn not_begun(&self, entries: &[Entry]) -> Option<Entry> {
+        let recorded = self
+            .run
+            .record(|thread| thread.run().is_some_and(|run| run.id() == self.run.run_id()));
+        let begun = recorded || entries.iter().any(|entry| matches!(entry, Entry::RunStarted(_)));
+        let (start, _) = self.input.as_ref().filter(|_| !begun)?;
+        Some(Entry::RunStarted(start.clone()))
     }
 
     /// Runs `after_agent` and closes the run.
-    pub(super) async fn finish(&mut self, outcome: &OutcomeRecord, limit: Option<std::time::Duration>) -> Result<()> {
-        self.agent.chain.after_agent(&self.run, outcome, limit).await;
+    pub(super) async fn finish(&self, outcome: &OutcomeRecord) -> Result<()> {
+        self.agent.chain.after_agent(&self.run, outcome).await;
         let ended = Entry::RunEnded {
             run: self.run.run_id().clone(),
             outcome: outcome.clone(),
@@ -186,14 +189,12 @@ impl Runner {
 
     /// Closes a run that was cancelled: whatever step was under way has been dropped.
     pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
-        /// What a person who pressed Ctrl-C will wait for.
-        const AFTER_AGENT: std::time::Duration = std::time::Duration::from_secs(2);
         self.resync().await?;
-        let mut entries: Vec<Entry> = self.not_admitted().into_iter().collect();
+        let mut entries: Vec<Entry> = self.not_begun(&[]).into_iter().collect();
         entries.extend(self.closing(&[], "the run was cancelled"));
         self.commit(entries).await?;
         let outcome = OutcomeRecord::Cancelled;
-        self.finish(&outcome, Some(AFTER_AGENT)).await?;
+        self.finish(&outcome).await?;
         Ok(outcome)
     }
 

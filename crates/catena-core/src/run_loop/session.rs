@@ -44,6 +44,9 @@ pub(crate) async fn run(agent: Arc<AgentShared>, launch: Launch) -> Result<RunRe
         // The lease runs out by itself.
         tracing::warn!(thread = %lease.thread, %error, "could not release the lease");
     }
+    if result.is_err() {
+        agent.forget_if_empty(&lease).await;
+    }
     result
 }
 
@@ -126,6 +129,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
     };
     let halted = supervise(&mut runner).await;
     let result = concluded(&mut runner, halted);
+    agent.live.rest(runner.run.thread_id());
     place.keep(lease.token, runner.run.shared.thread.clone());
     result
 }
@@ -233,13 +237,8 @@ async fn close_left(
         0 => ("crashed", "the process was interrupted"),
         _ => ("superseded", "a new message came before the answer"),
     };
-    let (events, _) = EventSink::new(
-        left.clone(),
-        lease.thread.clone(),
-        Arc::default(),
-        Arc::default(),
-        false,
-    );
+    // Nobody waits for its events, but middlewares that observe see how it ended.
+    let (events, _) = EventSink::new(agent.chain.observers(), false);
     let run = context(agent, options, left, record, events, CancellationToken::new());
     let mut runner = Runner {
         agent: agent.clone(),
@@ -254,7 +253,9 @@ async fn close_left(
         _ => Ending::stopped(kind, message),
     };
     runner.end("catena", ending, Vec::new()).await?;
-    runner.drive().await?;
+    if let Halt::Over(outcome) = runner.drive().await? {
+        runner.finish(&outcome).await?;
+    }
     Ok(runner.run.shared.thread.clone())
 }
 
@@ -277,12 +278,12 @@ async fn resumed(
     let id = left.unwrap_or_else(RunId::fresh);
     let run = context(agent, options, id, record, events, cancel.clone());
     let answers: Vec<Answer> = match answers {
+        None if lease.length == 0 => return Err((run, Error::NoThread(lease.thread.clone()))),
         None => return Err((run, Error::NotInterrupted(lease.thread.clone()))),
         Some(Err(error)) => return Err((run, error)),
         Some(Ok(answers)) => answers,
     };
-    run.emit_kind(EventKind::RunStarted { resumed: true });
-    let runner = Runner {
+    let mut runner = Runner {
         agent: agent.clone(),
         run,
         lease: lease.clone(),
@@ -290,6 +291,10 @@ async fn resumed(
         turn: None,
         failure: None,
     };
+    if let Err(error) = runner.check_edits(&answers).await {
+        return Err((runner.run, error));
+    }
+    runner.run.emit_kind(EventKind::RunStarted { resumed: true });
     let entries = answers.into_iter().map(|answer| Entry::Answered { answer }).collect();
     match runner.commit(entries).await {
         Ok(()) => Ok(runner),
@@ -328,40 +333,56 @@ fn context(
     RunContext::new(Arc::new(shared))
 }
 
-/// Drives the run while keeping its lease alive; closes it when it is cancelled.
+/// Runs to the end while keeping the lease alive.
 async fn supervise(runner: &mut Runner) -> Result<Halt> {
-    let (store, lease, ttl) = (
-        runner.agent.store.clone(),
-        runner.lease.clone(),
-        runner.agent.limits.lease,
-    );
     let cancel = runner.run.shared.cancel.clone();
-    let mut beat = tokio::time::interval_at(Instant::now() + ttl / 3, ttl / 3);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let halted = {
-        let mut drive = Box::pin(runner.drive());
-        loop {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => break None,
-                done = &mut drive => break Some(done),
-                _ = beat.tick() => match store.renew(&lease, ttl).await {
-                    Ok(Wish::Continue) => {}
-                    Ok(Wish::Cancel) => cancel.cancel(),
-                    Err(error @ StoreError::LeaseLost(_)) => break Some(Err(error.into())),
-                    // One missed beat of three; the next append finds out.
-                    Err(error) => tracing::warn!(thread = %lease.thread, %error, "could not renew the lease"),
-                },
-            }
-        }
+    let beat = heartbeat(runner.agent.clone(), runner.lease.clone(), cancel.clone());
+    let halted = tokio::select! {
+        biased;
+        error = beat => Err(error),
+        halted = to_the_end(runner) => halted,
+    };
+    if let Err(error) = &halted
+        && Runner::lost_lease(error)
+    {
+        cancel.cancel();
+    }
+    halted
+}
+
+/// Drives the run; closes it when it is cancelled.
+async fn to_the_end(runner: &mut Runner) -> Result<Halt> {
+    let cancel = runner.run.shared.cancel.clone();
+    let halted = tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        halted = Box::pin(runner.drive()) => Some(halted?),
     };
     match halted {
-        Some(Err(error)) if Runner::lost_lease(&error) => {
-            cancel.cancel();
-            Err(error)
+        None => runner.cancelled().await.map(Halt::Over),
+        Some(halt) => {
+            if let Halt::Over(outcome) = &halt {
+                runner.finish(outcome).await?;
+            }
+            Ok(halt)
         }
-        Some(halted) => halted,
-        None => runner.cancelled().await.map(Halt::Ended),
+    }
+}
+
+/// Renews the lease until it is lost, and passes on the wish to cancel.
+async fn heartbeat(agent: Arc<AgentShared>, lease: Lease, cancel: CancellationToken) -> Error {
+    let ttl = agent.limits.lease;
+    let mut beat = tokio::time::interval_at(Instant::now() + ttl / 3, ttl / 3);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        beat.tick().await;
+        match agent.store.renew(&lease, ttl).await {
+            Ok(Wish::Continue) => {}
+            Ok(Wish::Cancel) => cancel.cancel(),
+            Err(error @ StoreError::LeaseLost(_)) => return error.into(),
+            // One missed beat of three; the next append finds out.
+            Err(error) => tracing::warn!(thread = %lease.thread, %error, "could not renew the lease"),
+        }
     }
 }
 
@@ -374,10 +395,10 @@ fn concluded(runner: &mut Runner, halted: Result<Halt>) -> Result<RunResult> {
             });
             Outcome::Interrupted(pauses)
         }
-        Ok(Halt::Ended(OutcomeRecord::Done { .. })) => Outcome::Done,
-        Ok(Halt::Ended(OutcomeRecord::Stopped { by, reason })) => Outcome::Stopped { by, reason },
-        Ok(Halt::Ended(OutcomeRecord::Cancelled)) => Outcome::Cancelled,
-        Ok(Halt::Ended(OutcomeRecord::Failed { error })) => {
+        Ok(Halt::Over(OutcomeRecord::Done { .. })) => Outcome::Done,
+        Ok(Halt::Over(OutcomeRecord::Stopped { by, reason })) => Outcome::Stopped { by, reason },
+        Ok(Halt::Over(OutcomeRecord::Cancelled)) => Outcome::Cancelled,
+        Ok(Halt::Over(OutcomeRecord::Failed { error })) => {
             return Err(runner.failure.take().unwrap_or_else(|| error.into()));
         }
         Err(error) => {

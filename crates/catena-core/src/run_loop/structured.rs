@@ -58,7 +58,7 @@ pub(super) async fn ask(
             }
             Found::Misfit(problem) => {
                 corrections += 1;
-                correct(&mut request, response, &problem);
+                correct(&mut request, response, &format, &problem);
             }
         }
     }
@@ -83,6 +83,14 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
     if format.strategy == OutputStrategy::Tool
         && let Some(call) = response.message.calls().find(|call| call.name == format.spec().name)
     {
+        let times = response
+            .message
+            .calls()
+            .filter(|call| call.name == format.spec().name)
+            .count();
+        if times > 1 {
+            return Found::Misfit(format!("`{}` was called {times} times; one is wanted", call.name));
+        }
         return match &call.invalid {
             Some(invalid) => Found::Misfit(invalid.reason.clone()),
             None => match format.check(&call.input) {
@@ -101,18 +109,18 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
 }
 
 /// Shows the model its misfit, as results of its calls or as a note.
-fn correct(request: &mut ModelRequest, response: ModelResponse, problem: &str) {
+fn correct(request: &mut ModelRequest, response: ModelResponse, format: &OutputFormat, problem: &str) {
     let text = format!("This does not fit: {problem}. Give the whole answer again.");
+    let result = |call: &ToolCall| match call.name == format.spec().name {
+        true => ToolOutput::error(text.clone()),
+        false => ToolOutput::error("not run: the answer beside it does not fit"),
+    };
     let calls: Vec<ToolCall> = response.message.calls().cloned().collect();
     let messages = request.messages_mut();
-    messages.push(Arc::new(Message::Assistant(response.message)));
+    messages.push(Arc::new(Message::Assistant(response.message.into_inner())));
     match calls.is_empty() {
         true => messages.push(Arc::new(Message::user_parts(vec![Part::text(text)]))),
-        false => messages.extend(
-            calls
-                .iter()
-                .map(|call| result_message(call, ToolOutput::error(text.clone()))),
-        ),
+        false => messages.extend(calls.iter().map(|call| result_message(call, result(call)))),
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Worked {
 impl ToolWork {
     pub(super) async fn run(self) -> Worked {
         let started = Instant::now();
-        let run = self.run.for_call(&self.call.id);
+        let run = self.run.for_call(&self.call);
         let base = Base {
             run: run.clone(),
             tool: self.tool,
@@ -108,7 +108,7 @@ impl BaseTool for Base {
 /// SHA-256 of what the tool gave, before anyone changed it: loop guards compare it.
 fn digest(output: &ToolOutput) -> String {
     let mut hash = Sha256::new();
-    for part in &output.parts {
+    for part in output.parts.iter() {
         match part.as_text() {
             Some(text) => hash.update(text),
             // Parts serialise: they are wire types without maps whose keys are not strings.

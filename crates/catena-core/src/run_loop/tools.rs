@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tokio::task::JoinSet;
 
-use super::gates::{ended_calls, pause};
+use super::gates::pause;
 use super::results::result_message;
 use super::runner::Runner;
 use super::tool_call::{ToolWork, Worked};
@@ -12,9 +12,9 @@ use crate::context::Turn;
 use crate::error::{Error, Result, chain_text};
 use crate::event::EventKind;
 use crate::id::CallId;
-use crate::interrupt::{Asker, Decision, Pause};
+use crate::interrupt::{Asker, Decision};
 use crate::message::{ToolCall, ToolStatus};
-use crate::record::{CallState, CallStatus, Entry};
+use crate::record::{CallStatus, Entry, OpenCall};
 use crate::tool::{ToolOutcome, ToolOutput};
 
 impl Runner {
@@ -22,17 +22,18 @@ impl Runner {
     pub(super) async fn run_tools(&mut self, mut turn: Turn, calls: Vec<ToolCall>, entries: Vec<Entry>) -> Result<()> {
         let mut queue = Queue::new(&turn, calls, self.answers(), self.agent.limits.parallel_tools);
         let mut at_work = JoinSet::new();
-        let mut pauses = Vec::new();
         let mut fatal = None;
         let mut pending = entries;
         loop {
-            let ready = queue.take_ready(at_work.len());
-            let ended = ended_calls(&pending);
+            // A run that is to fail starts nothing more; what is at work may finish.
+            let ready = match fatal {
+                None => queue.take_ready(at_work.len()),
+                Some(_) => Vec::new(),
+            };
             pending.extend(ready.iter().map(|call| Entry::CallStarted { call: call.id.clone() }));
             if !pending.is_empty() {
                 self.commit(std::mem::take(&mut pending)).await?;
             }
-            self.announce(ended);
             for call in ready {
                 self.start(&mut at_work, &turn, call, &mut queue);
             }
@@ -40,12 +41,9 @@ impl Runner {
             // Panics are caught inside; what is left is a runtime that shuts down.
             let worked = joined.map_err(|_| Error::Cancelled)?;
             queue.done(&worked.call.id);
-            self.ended(&mut turn, worked, &mut pauses, &mut fatal).await?;
+            self.ended(&mut turn, worked, &mut fatal).await?;
         }
         self.turn = Some(turn);
-        if !pauses.is_empty() {
-            self.commit(vec![Entry::Paused { pauses }]).await?;
-        }
         fatal.map_or(Ok(()), Err)
     }
 
@@ -53,13 +51,8 @@ impl Runner {
     fn answers(&self) -> HashMap<CallId, Decision> {
         self.run.record(|thread| {
             let open = thread.run().map(|run| run.open.as_slice()).unwrap_or_default();
-            let answered = open.iter().filter_map(|open| match &open.state {
-                CallState::Answered(pause, decision) if pause.asked_by == Asker::Tool => {
-                    Some((open.call.id.clone(), decision.clone()))
-                }
-                _ => None,
-            });
-            answered.collect()
+            let answered = |open: &OpenCall| Some((open.call.id.clone(), open.answer.clone()?));
+            open.iter().filter_map(answered).collect()
         })
     }
 
@@ -82,13 +75,7 @@ impl Runner {
         at_work.spawn(work.run());
     }
 
-    async fn ended(
-        &self,
-        turn: &mut Turn,
-        worked: Worked,
-        pauses: &mut Vec<Pause>,
-        fatal: &mut Option<Error>,
-    ) -> Result<()> {
+    async fn ended(&self, turn: &mut Turn, worked: Worked, fatal: &mut Option<Error>) -> Result<()> {
         let Worked {
             call,
             outcome,
@@ -97,8 +84,9 @@ impl Runner {
         } = worked;
         let mut output = match outcome {
             Ok(ToolOutcome::Interrupt(request)) => {
-                pauses.push(pause(call, Asker::Tool, request));
-                return Ok(());
+                // At once: its siblings may work for minutes, and a crash meanwhile must not turn the question into an unknown outcome.
+                let pauses = vec![pause(call, Asker::Tool, request)];
+                return self.commit(vec![Entry::Paused { pauses }]).await;
             }
             Ok(ToolOutcome::Output(output)) => output,
             Err(error) => {
@@ -119,25 +107,14 @@ impl Runner {
         let ends_run =
             status == CallStatus::Ok && turn.request.tool(&call.name).is_some_and(|tool| tool.spec().ends_run);
         let message = result_message(&call, output);
-        self.run.shared.tree.add_call(&call.name);
-        self.commit(vec![Entry::CallEnded {
-            message: message.clone(),
+        let ended = Entry::CallEnded {
+            message,
             status,
             digest,
             by: None,
             ends_run,
-        }])
-        .await?;
-        if self.run.shared.events.is_watched() {
-            self.run.emit_kind(EventKind::ToolEnded {
-                call: call.id,
-                tool: call.name,
-                status,
-                duration_us: Some(duration),
-            });
-            self.run.emit_kind(EventKind::Message { message });
-        }
-        Ok(())
+        };
+        self.commit_worked(vec![ended], Some(duration)).await
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::interrupt::InterruptRequest;
 use crate::message::{Part, ToolStatus};
+use crate::shared::Shared;
 
 /// What a tool did: it answered, or it asks a person first.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,37 +20,33 @@ pub enum ToolOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
     /// What the model reads.
-    pub parts: Vec<Part>,
+    pub parts: Shared<Vec<Part>>,
     /// Whether the call did what the tool is for.
     #[serde(default)]
     pub status: ToolStatus,
     /// What programs read and the model does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<Value>,
+    pub artifact: Option<Shared<Value>>,
 }
 
 impl ToolOutput {
     /// A result of words.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            parts: vec![Part::text(text)],
-            ..Self::default()
-        }
+        Self::parts(vec![Part::text(text)])
     }
 
     /// A result that says what went wrong.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
-            parts: vec![Part::text(text)],
             status: ToolStatus::Error,
-            artifact: None,
+            ..Self::text(text)
         }
     }
 
     /// A result of several parts.
     pub fn parts(parts: Vec<Part>) -> Self {
         Self {
-            parts,
+            parts: parts.into(),
             ..Self::default()
         }
     }
@@ -57,7 +54,7 @@ impl ToolOutput {
     /// With something for programs beside it.
     #[must_use]
     pub fn with_artifact(mut self, artifact: Value) -> Self {
-        self.artifact = Some(artifact);
+        self.artifact = Some(artifact.into());
         self
     }
 

@@ -100,6 +100,17 @@ pub(super) async fn checked_gguf(path: &Path) -> Result<PathBuf, LocalError> {
     }
 }
 
+/// The variables that the server keeps.
+fn passed_on() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "they are handed to a child process as they are; nothing here reads what they hold"
+    )]
+    PASSED_ON
+        .iter()
+        .filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
 /// Starts the server. In a process group of its own: an interrupt typed at catena's terminal stops a turn, not the model.
 pub(super) async fn spawn(layout: &Layout, spec: &Spec, bond: Bond, stderr: Stdio) -> Result<Starting, LocalError> {
     let script = layout.script();
@@ -122,11 +133,7 @@ pub(super) async fn spawn(layout: &Layout, spec: &Spec, bond: Bond, stderr: Stdi
     if bond == Bond::Detachable {
         command.arg("--detachable");
     }
-    command.env_clear().envs(
-        PASSED_ON
-            .iter()
-            .filter_map(|name| Some((name, std::env::var_os(name)?))),
-    );
+    command.env_clear().envs(passed_on());
     command
         .current_dir(layout.root())
         .stdin(Stdio::piped())

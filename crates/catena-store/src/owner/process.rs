@@ -36,14 +36,18 @@ impl Process {
         static CURRENT: OnceLock<Process> = OnceLock::new();
         CURRENT.get_or_init(|| Self {
             pid: std::process::id(),
-            host: fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned()),
+            host: fs::read_to_string("/proc/sys/kernel/hostname")
+                .ok()
+                .map(|name| name.trim().to_owned()),
             linux: Linux::current(),
         })
     }
 
     /// Whether it is proved that the process is gone.
     pub(super) fn is_dead(&self) -> bool {
-        let (Some(it), Some(me)) = (&self.linux, &Self::current().linux) else { return false };
+        let (Some(it), Some(me)) = (&self.linux, &Self::current().linux) else {
+            return false;
+        };
         if (&it.boot, &it.namespace, it.user) != (&me.boot, &me.namespace, me.user) {
             return false;
         }
@@ -64,7 +68,10 @@ impl Linux {
         use std::os::unix::fs::MetadataExt;
 
         Some(Self {
-            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned(),
+            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id")
+                .ok()?
+                .trim()
+                .to_owned(),
             namespace: fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned(),
             user: fs::metadata("/proc/self").ok()?.uid(),
             started: Stat::parse(&fs::read_to_string("/proc/self/stat").ok()?)?.started,
@@ -91,7 +98,11 @@ impl Stat {
         let state = fields.next()?.chars().next()?;
         let threads = fields.nth(16)?.parse().ok()?;
         let started = fields.nth(1)?.parse().ok()?;
-        Some(Self { state, threads, started })
+        Some(Self {
+            state,
+            threads,
+            started,
+        })
     }
 
     /// Ended, and only waiting for its parent to notice. A main thread may end before the others; those still work.
@@ -109,7 +120,10 @@ mod tests {
         let mut process = Process::current().clone();
         let mut linux = process.linux.clone().unwrap();
         change(&mut process, &mut linux);
-        Process { linux: Some(linux), ..process }
+        Process {
+            linux: Some(linux),
+            ..process
+        }
     }
 
     #[test]
@@ -151,10 +165,34 @@ mod tests {
             linux.started -= 1;
             process.pid = 1 << 30;
         };
-        assert!(!changed(|process, linux| { gone(linux, process); linux.boot.push('0') }).is_dead());
-        assert!(!changed(|process, linux| { gone(linux, process); linux.namespace.push('0') }).is_dead());
-        assert!(!changed(|process, linux| { gone(linux, process); linux.user += 1 }).is_dead());
-        assert!(!Process { linux: None, ..Process::current().clone() }.is_dead());
+        assert!(
+            !changed(|process, linux| {
+                gone(linux, process);
+                linux.boot.push('0')
+            })
+            .is_dead()
+        );
+        assert!(
+            !changed(|process, linux| {
+                gone(linux, process);
+                linux.namespace.push('0')
+            })
+            .is_dead()
+        );
+        assert!(
+            !changed(|process, linux| {
+                gone(linux, process);
+                linux.user += 1
+            })
+            .is_dead()
+        );
+        assert!(
+            !Process {
+                linux: None,
+                ..Process::current().clone()
+            }
+            .is_dead()
+        );
     }
 
     #[test]

@@ -34,17 +34,26 @@ impl Connections {
     /// Opens the connections and brings the tables up to date.
     pub(crate) async fn open(location: &Location, options: &SqliteOptions) -> Result<Self, StoreError> {
         let base = connect_options(location, options);
-        let writing = options.pragmas.iter().fold(base.clone(), |all, (name, value)| all.pragma(*name, value.clone()));
+        let writing = options
+            .pragmas
+            .iter()
+            .fold(base.clone(), |all, (name, value)| all.pragma(*name, value.clone()));
         let mut writer = connect(&writing, location).await?;
         schema::prepare(&mut writer, location).await?;
         let mut readers = Vec::new();
         // A database in memory belongs to its connection.
         if *location != Location::Memory {
             for _ in 0..READERS {
-                readers.push(Mutex::new(connect(&base.clone().pragma("query_only", "ON"), location).await?));
+                readers.push(Mutex::new(
+                    connect(&base.clone().pragma("query_only", "ON"), location).await?,
+                ));
             }
         }
-        Ok(Self { writer: Mutex::new(writer), readers, turn: AtomicUsize::new(0) })
+        Ok(Self {
+            writer: Mutex::new(writer),
+            readers,
+            turn: AtomicUsize::new(0),
+        })
     }
 
     /// The connection that writes.
@@ -59,7 +68,11 @@ impl Connections {
         }
         match self.readers.len() {
             0 => self.writer().await,
-            count => self.readers[self.turn.fetch_add(1, Ordering::Relaxed) % count].lock().await,
+            count => {
+                self.readers[self.turn.fetch_add(1, Ordering::Relaxed) % count]
+                    .lock()
+                    .await
+            }
         }
     }
 
@@ -75,13 +88,17 @@ impl Connections {
 fn connect_options(location: &Location, options: &SqliteOptions) -> SqliteConnectOptions {
     let base = match location {
         Location::Memory => SqliteConnectOptions::new().in_memory(true),
-        Location::File(path) => SqliteConnectOptions::new().filename(path).journal_mode(SqliteJournalMode::Wal),
+        Location::File(path) => SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal),
     };
     let base = base
         .foreign_keys(true)
         .synchronous(options.synchronous.into())
         // SQLite counts in signed milliseconds.
-        .busy_timeout(Duration::from_millis(options.busy_timeout_ms.min(i32::MAX.unsigned_abs()).into()))
+        .busy_timeout(Duration::from_millis(
+            options.busy_timeout_ms.min(i32::MAX.unsigned_abs()).into(),
+        ))
         .thread_name(|n| format!("catena-sqlite-{n}"))
         // Statements are ours and static; their values are people's conversations.
         .disable_statement_logging();

@@ -31,7 +31,11 @@ const LIST: &str = "\
     SELECT id, length, created, updated, token, CASE WHEN lease_until > ?2 THEN owner END \
     FROM threads ORDER BY updated DESC, id LIMIT ?1";
 
-pub(super) async fn append(store: &SqliteCheckpointer, lease: &Lease, entries: &[Arc<Entry>]) -> Result<u64, StoreError> {
+pub(super) async fn append(
+    store: &SqliteCheckpointer,
+    lease: &Lease,
+    entries: &[Arc<Entry>],
+) -> Result<u64, StoreError> {
     let lost = || StoreError::LeaseLost(lease.thread.clone());
     if entries.is_empty() {
         return length(store, lease).await?.ok_or_else(lost);
@@ -46,7 +50,11 @@ pub(super) async fn append(store: &SqliteCheckpointer, lease: &Lease, entries: &
         .fetch_all(&mut *store.connections.writer().await)
         .await
         .map_err(store.explain("appending to a thread"))?;
-    positions.into_iter().max().map(|(last,)| from_sql(last) + 1).ok_or_else(lost)
+    positions
+        .into_iter()
+        .max()
+        .map(|(last,)| from_sql(last) + 1)
+        .ok_or_else(lost)
 }
 
 async fn length(store: &SqliteCheckpointer, lease: &Lease) -> Result<Option<u64>, StoreError> {
@@ -59,12 +67,23 @@ async fn length(store: &SqliteCheckpointer, lease: &Lease) -> Result<Option<u64>
     Ok(row.map(|(length,)| from_sql(length)))
 }
 
-pub(super) async fn load(store: &SqliteCheckpointer, thread: &ThreadId, from: u64) -> Result<Vec<Arc<Entry>>, StoreError> {
+pub(super) async fn load(
+    store: &SqliteCheckpointer,
+    thread: &ThreadId,
+    from: u64,
+) -> Result<Vec<Arc<Entry>>, StoreError> {
     let mut connection = store.connections.reader().await;
-    let mut rows = sqlx::query(LOAD).bind(thread.as_str()).bind(to_sql(from)).fetch(&mut *connection);
+    let mut rows = sqlx::query(LOAD)
+        .bind(thread.as_str())
+        .bind(to_sql(from))
+        .fetch(&mut *connection);
     let (mut entries, mut position, mut length) = (Vec::new(), from, 0);
     loop {
-        let corrupt = |reason: String| StoreError::Corrupt { thread: thread.clone(), position, reason };
+        let corrupt = |reason: String| StoreError::Corrupt {
+            thread: thread.clone(),
+            position,
+            reason,
+        };
         let row = match rows.try_next().await {
             Ok(Some(row)) => row,
             Ok(None) => break,
@@ -75,7 +94,9 @@ pub(super) async fn load(store: &SqliteCheckpointer, thread: &ThreadId, from: u6
         length = from_sql(total);
         match found {
             None => break,
-            Some(found) if found != to_sql(position) => return Err(corrupt(format!("it is missing; the next one is {found}"))),
+            Some(found) if found != to_sql(position) => {
+                return Err(corrupt(format!("it is missing; the next one is {found}")));
+            }
             Some(_) => {}
         }
         let body: &str = row.try_get(2).map_err(|error| corrupt(error.to_string()))?;
@@ -86,7 +107,11 @@ pub(super) async fn load(store: &SqliteCheckpointer, thread: &ThreadId, from: u6
     }
     if position < length {
         let reason = format!("it is missing, and so is all up to {length}");
-        return Err(StoreError::Corrupt { thread: thread.clone(), position, reason });
+        return Err(StoreError::Corrupt {
+            thread: thread.clone(),
+            position,
+            reason,
+        });
     }
     Ok(entries)
 }
@@ -112,7 +137,13 @@ pub(super) async fn list(store: &SqliteCheckpointer, limit: usize) -> Result<Vec
 fn info(store: &SqliteCheckpointer, (id, length, created, updated, token, owner): Listed) -> ThreadInfo {
     let thread = ThreadId::from(id);
     let active = owner.is_some_and(|owner| is_alive(store, &owner, || store.held.may_have(&thread, from_sql(token))));
-    ThreadInfo { thread, entries: from_sql(length), created: time(created), updated: time(updated), active }
+    ThreadInfo {
+        thread,
+        entries: from_sql(length),
+        created: time(created),
+        updated: time(updated),
+        active,
+    }
 }
 
 /// Times are ours, so they are in range; the beginning of 1970 is as good as any for one that is not.

@@ -31,14 +31,25 @@ pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
 
 /// What went wrong while doing `context`.
 pub(crate) fn explain(error: sqlx::Error, location: &Location, context: &'static str) -> StoreError {
-    let open = |reason: &str| StoreError::Open { path: location.to_string(), reason: reason.to_owned() };
+    let open = |reason: &str| StoreError::Open {
+        path: location.to_string(),
+        reason: reason.to_owned(),
+    };
     match code(&error).map(|code| (code, code & 0xff)) {
         Some((IOERR_SHMSIZE, _) | (_, FULL)) => StoreError::DiskFull(Some(Box::new(error))),
         Some((_, NOTADB)) => open("it is not an SQLite database; choose another file"),
-        Some((_, CORRUPT)) => open("the file is damaged; put a backup in its place, or save what `sqlite3 FILE .recover` finds"),
+        Some((_, CORRUPT)) => {
+            open("the file is damaged; put a backup in its place, or save what `sqlite3 FILE .recover` finds")
+        }
         Some((_, READONLY)) => open("it is read-only; check the owner and permissions of the file and its directory"),
         Some((_, CANTOPEN)) => open(&location.diagnose()),
-        Some((_, BUSY)) => StoreError::Other { context: "another process keeps the database locked", source: Box::new(error) },
-        _ => StoreError::Other { context, source: Box::new(error) },
+        Some((_, BUSY)) => StoreError::Other {
+            context: "another process keeps the database locked",
+            source: Box::new(error),
+        },
+        _ => StoreError::Other {
+            context,
+            source: Box::new(error),
+        },
     }
 }

@@ -19,7 +19,8 @@ const ACQUIRE: &str = "\
     ON CONFLICT (id) DO UPDATE SET token = token + 1, owner = ?3, lease_until = ?4, cancel = 0 \
     WHERE owner IS NULL OR lease_until <= ?5 \
     RETURNING token, length";
-const RENEW: &str = "UPDATE threads SET lease_until = ?3 WHERE id = ?1 AND token = ?2 AND owner IS NOT NULL RETURNING cancel";
+const RENEW: &str =
+    "UPDATE threads SET lease_until = ?3 WHERE id = ?1 AND token = ?2 AND owner IS NOT NULL RETURNING cancel";
 const RELEASE: &str = "UPDATE threads SET owner = NULL, lease_until = NULL, cancel = 0 WHERE id = ?1 AND token = ?2";
 const REQUEST_CANCEL: &str = "UPDATE threads SET cancel = 1 WHERE id = ?1 AND token = ?2 AND owner IS NOT NULL";
 const DELETE: &str = "DELETE FROM threads WHERE id = ?1 AND (owner IS NULL OR lease_until <= ?2)";
@@ -51,7 +52,11 @@ pub(super) async fn acquire(store: &SqliteCheckpointer, thread: &ThreadId, ttl: 
             .await
             .map_err(store.explain("taking a thread"))?;
         if let Some(&(token, length)) = rows.first() {
-            let lease = Lease { thread: thread.clone(), token: from_sql(token), length: from_sql(length) };
+            let lease = Lease {
+                thread: thread.clone(),
+                token: from_sql(token),
+                length: from_sql(length),
+            };
             asking.given(lease.token);
             return Ok(lease);
         }
@@ -128,7 +133,9 @@ pub(super) async fn release(store: &SqliteCheckpointer, lease: &Lease) -> Result
 }
 
 pub(super) async fn request_cancel(store: &SqliteCheckpointer, thread: &ThreadId) -> Result<bool, StoreError> {
-    let Some(token) = holder(store, thread, |token| store.held.may_have(thread, token)).await? else { return Ok(false) };
+    let Some(token) = holder(store, thread, |token| store.held.may_have(thread, token)).await? else {
+        return Ok(false);
+    };
     let done = sqlx::query(REQUEST_CANCEL)
         .bind(thread.as_str())
         .bind(to_sql(token))
@@ -149,7 +156,10 @@ pub(super) async fn delete(store: &SqliteCheckpointer, thread: &ThreadId) -> Res
         if done.rows_affected() > 0 {
             return Ok(true);
         }
-        if holder(store, thread, |token| store.held.may_have(thread, token)).await?.is_some() {
+        if holder(store, thread, |token| store.held.may_have(thread, token))
+            .await?
+            .is_some()
+        {
             return Err(StoreError::Busy(thread.clone()));
         }
         // No holder: there is no such thread, or its dead owner was put out, or it was given back a moment ago.

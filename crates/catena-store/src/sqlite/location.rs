@@ -19,7 +19,12 @@ pub(crate) enum Location {
 impl Location {
     /// Reads `sqlite://catena.db`, `sqlite:///var/lib/catena.db`, `sqlite::memory:`, `:memory:` or a plain path.
     pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
-        let fail = |reason: &str| Err(StoreError::Open { path: text.to_owned(), reason: reason.to_owned() });
+        let fail = |reason: &str| {
+            Err(StoreError::Open {
+                path: text.to_owned(),
+                reason: reason.to_owned(),
+            })
+        };
         let path = match text.strip_prefix("sqlite:") {
             Some(rest) if rest.contains('?') => return fail("nothing may follow a `?`; set options beside the url"),
             Some(rest) => rest.strip_prefix("//").unwrap_or(rest),
@@ -42,7 +47,10 @@ impl Location {
         match create_private(Path::new(path)) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(StoreError::Open { path: path.clone(), reason: explain(Path::new(path), &error) }),
+            Err(error) => Err(StoreError::Open {
+                path: path.clone(),
+                reason: explain(Path::new(path), &error),
+            }),
         }
     }
 
@@ -50,7 +58,9 @@ impl Location {
     pub(crate) fn diagnose(&self) -> String {
         match self {
             Self::File(path) if Path::new(path).is_dir() => "it is a directory; name a file in it".to_owned(),
-            Self::File(_) => "the file or its directory may not be read and written; check their owner and permissions".to_owned(),
+            Self::File(_) => {
+                "the file or its directory may not be read and written; check their owner and permissions".to_owned()
+            }
             Self::Memory => "there is not enough memory".to_owned(),
         }
     }
@@ -86,7 +96,10 @@ fn explain(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("the directory `{}` does not exist; create it", parent.display()),
         io::ErrorKind::PermissionDenied => {
-            format!("the directory `{}` may not be written; check its owner and permissions", parent.display())
+            format!(
+                "the directory `{}` may not be written; check its owner and permissions",
+                parent.display()
+            )
         }
         io::ErrorKind::NotADirectory => format!("`{}` is not a directory", parent.display()),
         io::ErrorKind::ReadOnlyFilesystem => format!("the file system of `{}` is read-only", parent.display()),

@@ -60,7 +60,12 @@ impl SqliteOptions {
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { synchronous: Synchronous::default(), busy_timeout_ms: 0, pragmas: Vec::new() }.busy_timeout(Self::BUSY_TIMEOUT)
+        Self {
+            synchronous: Synchronous::default(),
+            busy_timeout_ms: 0,
+            pragmas: Vec::new(),
+        }
+        .busy_timeout(Self::BUSY_TIMEOUT)
     }
 }
 

@@ -32,7 +32,10 @@ pub(crate) async fn prepare(connection: &mut SqliteConnection, location: &Locati
             let stamp = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version};");
             sqlx::raw_sql(*step).execute(&mut *transaction).await.map_err(fail)?;
             // Pragmas take no parameters; both values are numbers of ours.
-            sqlx::raw_sql(AssertSqlSafe(stamp)).execute(&mut *transaction).await.map_err(fail)?;
+            sqlx::raw_sql(AssertSqlSafe(stamp))
+                .execute(&mut *transaction)
+                .await
+                .map_err(fail)?;
         }
         transaction.commit().await.map_err(fail)?;
     }
@@ -45,17 +48,25 @@ async fn check(connection: &mut SqliteConnection, location: &Location) -> Result
                          FROM pragma_application_id, pragma_user_version";
     let fail = |error| explain(error, location, "reading the version");
     let row = sqlx::query(FACTS).fetch_one(connection).await.map_err(fail)?;
-    let (application, version, tables): (i32, i32, i64) =
-        (row.try_get(0).map_err(fail)?, row.try_get(1).map_err(fail)?, row.try_get(2).map_err(fail)?);
+    let (application, version, tables): (i32, i32, i64) = (
+        row.try_get(0).map_err(fail)?,
+        row.try_get(1).map_err(fail)?,
+        row.try_get(2).map_err(fail)?,
+    );
     if (application, version, tables) == (0, 0, 0) {
         return Ok(0);
     }
     if application != APPLICATION_ID {
         let reason = "it is a database of another program; choose another file".to_owned();
-        return Err(StoreError::Open { path: location.to_string(), reason });
+        return Err(StoreError::Open {
+            path: location.to_string(),
+            reason,
+        });
     }
     match usize::try_from(version) {
         Ok(version) if version <= STEPS.len() => Ok(version),
-        _ => Err(StoreError::Newer { what: format!("the database `{location}`") }),
+        _ => Err(StoreError::Newer {
+            what: format!("the database `{location}`"),
+        }),
     }
 }

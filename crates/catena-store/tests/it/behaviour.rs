@@ -110,9 +110,19 @@ async fn a_lease_tells_how_long_its_thread_is(store: Store) {
 async fn loading_starts_at_a_position(store: Store) {
     let lease = store.acquire(&"t".into(), LONG).await.unwrap();
     store.append(&lease, &notes(["a", "b", "c"])).await.unwrap();
-    for (from, rest) in [(0, &["a", "b", "c"][..]), (1, &["b", "c"]), (2, &["c"]), (3, &[]), (u64::MAX, &[])] {
+    for (from, rest) in [
+        (0, &["a", "b", "c"][..]),
+        (1, &["b", "c"]),
+        (2, &["c"]),
+        (3, &[]),
+        (u64::MAX, &[]),
+    ] {
         let entries = store.load(&"t".into(), from).await.unwrap();
-        assert_eq!(entries.iter().map(|entry| text(entry)).collect::<Vec<_>>(), rest, "from {from}");
+        assert_eq!(
+            entries.iter().map(|entry| text(entry)).collect::<Vec<_>>(),
+            rest,
+            "from {from}"
+        );
     }
 }
 
@@ -132,7 +142,10 @@ async fn a_late_write_with_an_old_token_writes_nothing(store: Store) {
 async fn a_lease_that_was_given_back_is_lost(store: Store) {
     let lease = store.acquire(&"t".into(), LONG).await.unwrap();
     store.release(&lease).await.unwrap();
-    assert!(matches!(store.append(&lease, &notes(["late"])).await, Err(StoreError::LeaseLost(_))));
+    assert!(matches!(
+        store.append(&lease, &notes(["late"])).await,
+        Err(StoreError::LeaseLost(_))
+    ));
     assert!(matches!(store.renew(&lease, LONG).await, Err(StoreError::LeaseLost(_))));
     assert!(texts(&*store, "t").await.is_empty());
 }
@@ -143,14 +156,20 @@ async fn giving_back_a_lost_lease_leaves_the_new_holder_alone(store: Store) {
     let new = store.acquire(&"t".into(), LONG).await.unwrap();
     store.release(&old).await.unwrap();
     assert_eq!(store.append(&new, &notes(["mine"])).await.unwrap(), 1);
-    assert!(matches!(store.acquire(&"t".into(), LONG).await, Err(StoreError::Busy(_))));
+    assert!(matches!(
+        store.acquire(&"t".into(), LONG).await,
+        Err(StoreError::Busy(_))
+    ));
 }
 
 async fn a_lease_on_a_deleted_thread_is_lost(store: Store) {
     let lease = store.acquire(&"t".into(), LONG).await.unwrap();
     store.release(&lease).await.unwrap();
     store.delete(&"t".into()).await.unwrap();
-    assert!(matches!(store.append(&lease, &notes(["late"])).await, Err(StoreError::LeaseLost(_))));
+    assert!(matches!(
+        store.append(&lease, &notes(["late"])).await,
+        Err(StoreError::LeaseLost(_))
+    ));
     assert!(store.list(10).await.unwrap().is_empty());
 }
 
@@ -165,7 +184,10 @@ async fn threads_are_listed_by_last_use(store: Store) {
     store.append(&leases[0], &notes(["y", "z"])).await.unwrap();
     store.release(&leases[1]).await.unwrap();
     let threads = store.list(10).await.unwrap();
-    let listed: Vec<_> = threads.iter().map(|info| (info.thread.as_str(), info.entries, info.active)).collect();
+    let listed: Vec<_> = threads
+        .iter()
+        .map(|info| (info.thread.as_str(), info.entries, info.active))
+        .collect();
     assert_eq!(listed, [("a", 3, true), ("c", 1, true), ("b", 1, false)]);
     assert!(threads.iter().all(|info| info.created <= info.updated));
 }
@@ -248,7 +270,9 @@ async fn eight_results_at_once_are_all_kept(store: Store) {
     }
     let mut found = texts(&*store, "t").await;
     found.sort();
-    let mut expected: Vec<_> = (0..10).flat_map(|round| (0..8).map(move |tool| format!("{round}-{tool}"))).collect();
+    let mut expected: Vec<_> = (0..10)
+        .flat_map(|round| (0..8).map(move |tool| format!("{round}-{tool}")))
+        .collect();
     expected.sort();
     assert_eq!(found, expected);
 }

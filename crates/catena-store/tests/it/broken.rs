@@ -32,17 +32,31 @@ async fn a_database_of_a_newer_version_is_not_touched() {
 async fn a_database_of_another_program_is_not_touched() {
     let place = Place::new();
     let path = place.path("bookmarks.db");
-    let mut other = SqliteConnectOptions::new().filename(&path).create_if_missing(true).connect().await.unwrap();
-    sqlx::raw_sql("CREATE TABLE threads (x)").execute(&mut other).await.unwrap();
+    let mut other = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .connect()
+        .await
+        .unwrap();
+    sqlx::raw_sql("CREATE TABLE threads (x)")
+        .execute(&mut other)
+        .await
+        .unwrap();
     assert!(refused(&path).await.contains("another program"));
-    let tables: (i64,) = sqlx::query_as("SELECT count(*) FROM sqlite_schema").fetch_one(&mut other).await.unwrap();
+    let tables: (i64,) = sqlx::query_as("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
     assert_eq!(tables.0, 1);
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_a_database_is_left_as_it_is() {
     let place = Place::new();
-    let (path, letter) = (place.path("letter.txt"), "Dear reader, this is no database. ".repeat(100));
+    let (path, letter) = (
+        place.path("letter.txt"),
+        "Dear reader, this is no database. ".repeat(100),
+    );
     fs::write(&path, &letter).unwrap();
     assert!(refused(&path).await.contains("not an SQLite database"));
     assert_eq!(fs::read_to_string(&path).unwrap(), letter);
@@ -77,7 +91,10 @@ async fn damaged() -> Place {
     let store = place.store().await;
     let lease = store.acquire(&"t".into(), LONG).await.unwrap();
     for n in 0..50 {
-        store.append(&lease, &[note(format!("{n} {}", "x".repeat(1000)))]).await.unwrap();
+        store
+            .append(&lease, &[note(format!("{n} {}", "x".repeat(1000)))])
+            .await
+            .unwrap();
     }
     store.close().await.unwrap();
     let mut bytes = fs::read(place.database()).unwrap();
@@ -92,7 +109,10 @@ async fn a_damaged_file_is_an_error_that_says_what_to_do() {
     let place = damaged().await;
     let store = place.store().await;
     let error = store.acquire(&"t".into(), LONG).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Open { reason, .. } if reason.contains("backup")), "{error:?}");
+    assert!(
+        matches!(&error, StoreError::Open { reason, .. } if reason.contains("backup")),
+        "{error:?}"
+    );
     let error = store.load(&"t".into(), 0).await.unwrap_err();
     assert!(matches!(&error, StoreError::Corrupt { .. }), "{error:?}");
     let error = store.list(10).await.unwrap_err();
@@ -106,7 +126,10 @@ async fn a_file_that_was_cut_short_is_an_error() {
     let bytes = fs::read(place.database()).unwrap();
     fs::write(place.database(), &bytes[..2000]).unwrap();
     let reason = refused(&place.database()).await;
-    assert!(reason.contains("damaged") || reason.contains("not an SQLite database"), "{reason}");
+    assert!(
+        reason.contains("damaged") || reason.contains("not an SQLite database"),
+        "{reason}"
+    );
 }
 
 /// A thread of three entries, and what SQL does to it.
@@ -125,7 +148,10 @@ async fn tampered(sql: &'static str) -> (Place, SqliteCheckpointer) {
 async fn an_entry_that_is_not_json_is_named_by_its_position() {
     let (_place, store) = tampered("UPDATE entries SET body = '{\"entry\": \"call_st' WHERE position = 1").await;
     let error = store.load(&"t".into(), 0).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Corrupt { thread, position: 1, .. } if thread.as_str() == "t"), "{error:?}");
+    assert!(
+        matches!(&error, StoreError::Corrupt { thread, position: 1, .. } if thread.as_str() == "t"),
+        "{error:?}"
+    );
     assert_eq!(store.load(&"t".into(), 2).await.unwrap(), notes(["c"]));
 }
 
@@ -139,7 +165,10 @@ async fn a_missing_entry_is_named_by_its_position() {
     ] {
         let (_place, store) = tampered(sql).await;
         let error = store.load(&"t".into(), 0).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Corrupt { position, .. } if *position == missing), "{sql}: {error:?}");
+        assert!(
+            matches!(&error, StoreError::Corrupt { position, .. } if *position == missing),
+            "{sql}: {error:?}"
+        );
     }
 }
 
@@ -147,7 +176,10 @@ async fn a_missing_entry_is_named_by_its_position() {
 async fn an_entry_of_an_unknown_kind_asks_for_a_newer_version() {
     let (_place, store) = tampered("UPDATE entries SET body = '{\"entry\":\"telepathy\"}' WHERE position = 2").await;
     let error = store.load(&"t".into(), 0).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Newer { what } if what.contains("`t`")), "{error:?}");
+    assert!(
+        matches!(&error, StoreError::Newer { what } if what.contains("`t`")),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

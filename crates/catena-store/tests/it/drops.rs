@@ -47,12 +47,18 @@ async fn appends_that_are_dropped_happen_or_not(store: SqliteCheckpointer) {
     let length = store.append(&lease, &[]).await.unwrap();
     let found = texts(&store, "t").await;
     assert_eq!(found.len() as u64, length);
-    let groups: Vec<usize> = found.chunks(3).map(|group| {
-        let n = group[0].strip_suffix("-0").unwrap();
-        assert_eq!(group, (0..3).map(|part| format!("{n}-{part}")).collect::<Vec<_>>());
-        n.parse().unwrap()
-    }).collect();
-    assert!(groups.is_sorted_by(|a, b| a < b), "each happened once at most, in order");
+    let groups: Vec<usize> = found
+        .chunks(3)
+        .map(|group| {
+            let n = group[0].strip_suffix("-0").unwrap();
+            assert_eq!(group, (0..3).map(|part| format!("{n}-{part}")).collect::<Vec<_>>());
+            n.parse().unwrap()
+        })
+        .collect();
+    assert!(
+        groups.is_sorted_by(|a, b| a < b),
+        "each happened once at most, in order"
+    );
     for (n, length) in acknowledged {
         assert_eq!(found[length as usize - 1], format!("{n}-2"));
     }
@@ -66,7 +72,12 @@ async fn appends_to_a_file_that_are_dropped_happen_or_not() {
 
 #[tokio::test]
 async fn appends_in_memory_that_are_dropped_happen_or_not() {
-    appends_that_are_dropped_happen_or_not(SqliteCheckpointer::open(":memory:", SqliteOptions::default()).await.unwrap()).await;
+    appends_that_are_dropped_happen_or_not(
+        SqliteCheckpointer::open(":memory:", SqliteOptions::default())
+            .await
+            .unwrap(),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -113,7 +124,10 @@ async fn a_lease_on_its_way_is_not_taken_for_one_that_never_arrived() {
             async move {
                 for _ in 0..3 {
                     let _ = store.request_cancel(&thread.as_str().into()).await.unwrap();
-                    assert!(matches!(store.delete(&thread.as_str().into()).await, Ok(false) | Err(StoreError::Busy(_))));
+                    assert!(matches!(
+                        store.delete(&thread.as_str().into()).await,
+                        Ok(false) | Err(StoreError::Busy(_))
+                    ));
                 }
             }
         });

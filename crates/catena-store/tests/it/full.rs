@@ -12,7 +12,10 @@ async fn fill(store: &SqliteCheckpointer, lease: &Lease) -> u64 {
     let kilobyte = "x".repeat(1000);
     let mut length = lease.length;
     loop {
-        match store.append(lease, &[note(format!("{length} {kilobyte}")), note("end")]).await {
+        match store
+            .append(lease, &[note(format!("{length} {kilobyte}")), note("end")])
+            .await
+        {
             Ok(new) => length = new,
             Err(StoreError::DiskFull(Some(_))) => return length,
             Err(other) => panic!("{other:?}"),
@@ -24,7 +27,9 @@ async fn fill(store: &SqliteCheckpointer, lease: &Lease) -> u64 {
 #[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged_and_the_store_goes_on_when_there_is_room() {
     let place = Place::new();
-    let store = place.store_with(SqliteOptions::default().pragma("max_page_count", "60")).await;
+    let store = place
+        .store_with(SqliteOptions::default().pragma("max_page_count", "60"))
+        .await;
     let spare = store.acquire(&"spare".into(), LONG).await.unwrap();
     store.append(&spare, &[note("y".repeat(50_000))]).await.unwrap();
     store.release(&spare).await.unwrap();
@@ -68,9 +73,14 @@ async fn a_database_that_cannot_be_written_can_be_read_and_says_what_to_check() 
     store.append(&lease, &notes(["a"])).await.unwrap();
     store.close().await.unwrap();
 
-    let store = place.store_with(SqliteOptions::default().pragma("query_only", "ON")).await;
+    let store = place
+        .store_with(SqliteOptions::default().pragma("query_only", "ON"))
+        .await;
     assert_eq!(texts(&store, "t").await, ["a"]);
     let error = store.acquire(&"t".into(), LONG).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Open { reason, .. } if reason.contains("permissions")), "{error:?}");
+    assert!(
+        matches!(&error, StoreError::Open { reason, .. } if reason.contains("permissions")),
+        "{error:?}"
+    );
     assert!(error.to_string().contains(&place.database()), "{error}");
 }

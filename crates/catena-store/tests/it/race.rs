@@ -25,7 +25,10 @@ async fn run_often(store: Arc<SqliteCheckpointer>, runs: usize) -> (Vec<u64>, Ve
         };
         tokens.push(lease.token);
         for group in 0..3 {
-            let texts = [format!("{}-{group}-a", lease.token), format!("{}-{group}-b", lease.token)];
+            let texts = [
+                format!("{}-{group}-a", lease.token),
+                format!("{}-{group}-b", lease.token),
+            ];
             match store.append(&lease, &[note(&texts[0]), note(&texts[1])]).await {
                 Ok(_) => acknowledged.extend(texts),
                 Err(StoreError::LeaseLost(_)) => break,
@@ -42,7 +45,9 @@ async fn run_often(store: Arc<SqliteCheckpointer>, runs: usize) -> (Vec<u64>, Ve
 async fn two_stores_that_race_never_interleave() {
     let place = Place::new();
     let stores = [Arc::new(place.store().await), Arc::new(place.store().await)];
-    let tasks = stores.each_ref().map(|store| tokio::spawn(run_often(store.clone(), 60)));
+    let tasks = stores
+        .each_ref()
+        .map(|store| tokio::spawn(run_often(store.clone(), 60)));
     let (mut all_tokens, mut acknowledged) = (Vec::new(), Vec::new());
     for task in tasks {
         let (tokens, texts) = task.await.unwrap();
@@ -51,7 +56,10 @@ async fn two_stores_that_race_never_interleave() {
         acknowledged.extend(texts);
     }
     all_tokens.sort_unstable();
-    assert!(all_tokens.is_sorted_by(|a, b| a < b), "a token was given twice: {all_tokens:?}");
+    assert!(
+        all_tokens.is_sorted_by(|a, b| a < b),
+        "a token was given twice: {all_tokens:?}"
+    );
 
     let written = texts(&*stores[0], "t").await;
     let keys: Vec<(u64, &str)> = written

@@ -50,7 +50,10 @@ async fn an_expired_lease_is_taken_over_and_its_holder_cannot_write() {
     slow.append(&old, &notes(["old"])).await.unwrap();
     let new = fast.acquire(&"t".into(), LONG).await.unwrap();
     assert!(new.token > old.token);
-    assert!(matches!(slow.append(&old, &notes(["late"])).await, Err(StoreError::LeaseLost(_))));
+    assert!(matches!(
+        slow.append(&old, &notes(["late"])).await,
+        Err(StoreError::LeaseLost(_))
+    ));
     assert!(matches!(slow.renew(&old, LONG).await, Err(StoreError::LeaseLost(_))));
     slow.release(&old).await.unwrap();
     fast.append(&new, &notes(["new"])).await.unwrap();
@@ -65,7 +68,10 @@ async fn an_expired_lease_that_nobody_wanted_goes_on() {
     assert!(!store.list(1).await.unwrap()[0].active);
     assert_eq!(store.append(&lease, &notes(["a"])).await.unwrap(), 1);
     store.renew(&lease, LONG).await.unwrap();
-    assert!(matches!(other.acquire(&"t".into(), LONG).await, Err(StoreError::Busy(_))));
+    assert!(matches!(
+        other.acquire(&"t".into(), LONG).await,
+        Err(StoreError::Busy(_))
+    ));
 }
 
 #[tokio::test]
@@ -97,7 +103,10 @@ async fn a_lease_from_before_a_thread_was_deleted_stays_lost_when_it_is_made_aga
     assert!(store.delete(&"t".into()).await.unwrap());
     let new = store.acquire(&"t".into(), LONG).await.unwrap();
     assert!(new.token > old.token);
-    assert!(matches!(store.append(&old, &notes(["late"])).await, Err(StoreError::LeaseLost(_))));
+    assert!(matches!(
+        store.append(&old, &notes(["late"])).await,
+        Err(StoreError::LeaseLost(_))
+    ));
     assert!(texts(&store, "t").await.is_empty());
 }
 
@@ -110,7 +119,10 @@ async fn a_new_database_can_be_read_by_its_owner_only() {
     let store = place.store().await;
     store.acquire(&"t".into(), LONG).await.unwrap();
     for suffix in ["", "-wal", "-shm"] {
-        let mode = std::fs::metadata(place.database() + suffix).unwrap().permissions().mode();
+        let mode = std::fs::metadata(place.database() + suffix)
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600, "catena.db{suffix}");
     }
 }
@@ -121,6 +133,9 @@ async fn the_database_refuses_to_rewrite_entries() {
     let store = place.store().await;
     let lease = store.acquire(&"t".into(), LONG).await.unwrap();
     store.append(&lease, &notes(["a"])).await.unwrap();
-    let error = sqlx::raw_sql("UPDATE entries SET body = '{}'").execute(&mut place.raw().await).await.unwrap_err();
+    let error = sqlx::raw_sql("UPDATE entries SET body = '{}'")
+        .execute(&mut place.raw().await)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("never rewritten"), "{error}");
 }

@@ -27,7 +27,8 @@ fn values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
-            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
         ]
     })
 }
@@ -39,7 +40,8 @@ fn objects() -> impl Strategy<Value = Value> {
 fn messages() -> impl Strategy<Value = Arc<Message>> {
     let parts = prop_oneof![
         any::<String>().prop_map(Part::text),
-        (any::<String>(), any::<String>(), objects()).prop_map(|(id, name, input)| Part::ToolCall(ToolCall::new(id, name, input))),
+        (any::<String>(), any::<String>(), objects())
+            .prop_map(|(id, name, input)| Part::ToolCall(ToolCall::new(id, name, input))),
     ];
     prop::collection::vec(parts, 0..4).prop_map(|parts| Arc::new(Message::user_parts(parts)))
 }
@@ -47,12 +49,22 @@ fn messages() -> impl Strategy<Value = Arc<Message>> {
 fn entries() -> impl Strategy<Value = Arc<Entry>> {
     prop_oneof![
         messages().prop_map(|message| Entry::Message { message }),
-        prop::collection::vec(messages(), 0..3).prop_map(|input| Entry::Admitted { input, prompt: Vec::new() }),
-        (any::<String>(), any::<String>(), values(), any::<String>())
-            .prop_map(|(call, tool, input, by)| Entry::CallInput { call: call.into(), tool, input, by }),
+        prop::collection::vec(messages(), 0..3).prop_map(|input| Entry::Admitted {
+            input,
+            prompt: Vec::new()
+        }),
+        (any::<String>(), any::<String>(), values(), any::<String>()).prop_map(|(call, tool, input, by)| {
+            Entry::CallInput {
+                call: call.into(),
+                tool,
+                input,
+                by,
+            }
+        }),
         any::<String>().prop_map(|call| Entry::CallStarted { call: call.into() }),
-        prop::collection::vec(any::<String>(), 0..4)
-            .prop_map(|ids| Entry::Superseded { messages: ids.into_iter().map(Into::into).collect() }),
+        prop::collection::vec(any::<String>(), 0..4).prop_map(|ids| Entry::Superseded {
+            messages: ids.into_iter().map(Into::into).collect()
+        }),
         (any::<String>(), any::<bool>(), values()).prop_map(|(key, run, value)| Entry::State {
             key,
             scope: if run { Scope::Run } else { Scope::Thread },
@@ -61,7 +73,10 @@ fn entries() -> impl Strategy<Value = Arc<Entry>> {
         (any::<String>(), any::<u64>()).prop_map(|(by, input)| Entry::InternalCall {
             by,
             model: "provider:model".to_owned(),
-            usage: Usage { input, ..Usage::default() },
+            usage: Usage {
+                input,
+                ..Usage::default()
+            },
         }),
     ]
     .prop_map(Arc::new)

@@ -14,7 +14,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
 /// An entry that can be told from others.
 pub(crate) fn note(text: impl AsRef<str>) -> Arc<Entry> {
-    Arc::new(Entry::CallStarted { call: text.as_ref().into() })
+    Arc::new(Entry::CallStarted {
+        call: text.as_ref().into(),
+    })
 }
 
 pub(crate) fn notes<const N: usize>(texts: [&str; N]) -> Vec<Arc<Entry>> {
@@ -41,7 +43,9 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { directory: TempDir::new().unwrap() }
+        Self {
+            directory: TempDir::new().unwrap(),
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -62,7 +66,11 @@ impl Place {
 
     /// A connection beside the store's.
     pub(crate) async fn raw(&self) -> SqliteConnection {
-        sqlx::sqlite::SqliteConnectOptions::new().filename(self.database()).connect().await.unwrap()
+        sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(self.database())
+            .connect()
+            .await
+            .unwrap()
     }
 
     /// Runs SQL beside the store.

@@ -1,4 +1,29 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cancel;
+mod chain_limits;
+mod chain_paths;
+mod chain_plan;
+mod chain_wraps;
+mod crash;
+mod failure;
+mod gates;
+mod hooks_endings;
+mod hooks_observe;
+mod hooks_order;
+mod journal;
+mod kit;
+mod lease;
 mod loop_basics;
+mod mechanisms;
+mod pauses;
+mod readme;
+mod services;
+mod streams;
+mod structured;
+mod support;
+mod threads;
+mod tools_results;
+mod tools_running;
+mod waves;

@@ -50,6 +50,21 @@ fn a_piece_without_index_belongs_to_the_call_that_started_last() {
     );
 }
 
+/// Some providers give every call of a name the same id; the loop renames the second one.
+#[test]
+fn a_used_id_with_a_name_at_another_index_starts_a_new_call() {
+    let got = calls([
+        piece(0, "A", "f", ""),
+        piece(0, "", "", r#"{"a":1}"#),
+        piece(1, "A", "f", ""),
+        piece(1, "", "", r#"{"a":2}"#),
+    ]);
+    assert_eq!(
+        got,
+        [("f".to_owned(), json!({"a": 1})), ("f".to_owned(), json!({"a": 2}))]
+    );
+}
+
 #[test]
 fn pieces_of_parallel_calls_may_interleave() {
     let got = calls([
@@ -144,4 +159,55 @@ fn a_signed_thought_without_text_is_kept() {
         StopReason::End,
     );
     assert_eq!(message.parts, [Part::Reasoning(end), Part::text("hi")]);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn delta() -> impl Strategy<Value = ModelDelta> {
+        let text = prop_oneof![Just(String::new()), "[a-z{}\":,0-9\\[\\] ]{0,8}", ".{0,6}"];
+        let call = (
+            proptest::option::of(0_u32..3),
+            proptest::option::of(prop_oneof![Just(""), Just("A"), Just("B")]),
+            proptest::option::of(prop_oneof![Just(""), Just("f"), Just("g")]),
+            text.clone(),
+        );
+        prop_oneof![
+            text.clone().prop_map(|text| ModelDelta::Text { text }),
+            text.clone().prop_map(|text| ModelDelta::Reasoning { text }),
+            text.prop_map(|text| ModelDelta::ReasoningEnd(Reasoning {
+                signature: Some(text),
+                ..Reasoning::default()
+            })),
+            call.prop_map(|(index, id, name, arguments)| ModelDelta::ToolCall {
+                index,
+                id: id.map(Into::into),
+                name: name.map(Into::into),
+                arguments,
+            }),
+        ]
+    }
+
+    proptest! {
+        /// Whatever a provider sends, a call that is kept can be replayed and answered.
+        #[test]
+        fn every_call_has_an_id_and_an_object(deltas in proptest::collection::vec(delta(), 0..20)) {
+            let said: String = deltas.iter().filter_map(|delta| match delta {
+                ModelDelta::Text { text } => Some(text.as_str()),
+                _ => None,
+            }).collect();
+            let mut fold = Fold::default();
+            deltas.into_iter().for_each(|delta| fold.push(delta));
+            fold.push(ModelDelta::End { stop: StopReason::End });
+            let Ok(message) = fold.finish("m".into(), "x") else { return Ok(()) };
+            prop_assert_eq!(message.text(), said, "no word is lost");
+            for call in message.calls() {
+                prop_assert!(!call.id.is_empty());
+                prop_assert!(call.input.is_object());
+                prop_assert!(call.invalid.is_some() || !call.name.is_empty());
+            }
+        }
+    }
 }

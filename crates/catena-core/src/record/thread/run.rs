@@ -28,6 +28,8 @@ pub struct RunRecord {
     pub(crate) last: Last,
     pub(crate) ending: Option<(String, Ending)>,
     pub(crate) spoke: bool,
+    /// The last answer had no calls, and another one was asked for.
+    pub(crate) asked_again: bool,
     pub(crate) structured: Option<Value>,
     pub(crate) ended: Option<OutcomeRecord>,
     /// Model messages in a row whose calls were all invalid.
@@ -66,6 +68,20 @@ pub struct OpenCall {
     pub state: CallState,
     /// What a person approved, which need not be asked again.
     pub(crate) approved: Vec<Approval>,
+    /// What a person answered to the tool's last question: it is kept until the call ends, however often that is tried.
+    pub(crate) answer: Option<Decision>,
+}
+
+impl OpenCall {
+    /// A call that nothing is known about yet.
+    pub(crate) fn undecided(call: ToolCall) -> Self {
+        Self {
+            call,
+            state: CallState::Undecided,
+            approved: Vec::new(),
+            answer: None,
+        }
+    }
 }
 
 /// A person let a call run.
@@ -111,6 +127,7 @@ impl RunRecord {
             last: Last::Input,
             ending: None,
             spoke: false,
+            asked_again: false,
             structured: None,
             ended: None,
             invalid_in_a_row: 0,
@@ -196,6 +213,10 @@ impl RunRecord {
             Entry::Paused { pauses } => {
                 for pause in pauses {
                     if let Some(open) = self.open_mut(&pause.call) {
+                        if pause.asked_by == Asker::Tool {
+                            // A new question: the answer to the one before is used up.
+                            open.answer = None;
+                        }
                         open.state = CallState::Paused(pause.clone());
                     }
                 }
@@ -210,12 +231,10 @@ impl RunRecord {
             }
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
-                let totals = Arc::make_mut(&mut self.totals);
-                totals.attempts += attempts;
-                totals.usage += *usage;
+                Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
-            Entry::RunEnded { outcome, .. } => self.ended = Some(outcome.clone()),
+            Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
             _ => {}
         }
     }
@@ -229,15 +248,7 @@ impl RunRecord {
         self.offer = step.offer.clone();
         self.spoke |= step.last_word;
         self.structured.clone_from(&step.structured);
-        self.open = step
-            .message
-            .calls()
-            .map(|call| OpenCall {
-                call: call.clone(),
-                state: CallState::Undecided,
-                approved: Vec::new(),
-            })
-            .collect();
+        self.open = step.message.calls().cloned().map(OpenCall::undecided).collect();
         self.batch = BatchEnd {
             calls: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             ..BatchEnd::default()
@@ -247,6 +258,7 @@ impl RunRecord {
         } else {
             Last::Input
         };
+        self.asked_again = self.open.is_empty() && step.ask_again;
         if self.open.is_empty() {
             self.invalid_in_a_row = 0;
         }
@@ -298,6 +310,9 @@ impl RunRecord {
         let CallState::Paused(pause) = std::mem::replace(&mut open.state, CallState::Undecided) else {
             return;
         };
+        if pause.asked_by == Asker::Tool {
+            open.answer = Some(decision.clone());
+        }
         if let (Asker::Gates(askers), Some((tool, input))) = (&pause.asked_by, approved(&pause, decision)) {
             open.approved.push(Approval {
                 askers: askers.clone(),

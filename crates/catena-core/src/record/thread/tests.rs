@@ -115,6 +115,21 @@ fn a_fold_hides_what_it_stands_for_and_the_record_keeps_it() {
 }
 
 #[test]
+fn a_fold_of_less_than_what_is_folded_changes_nothing() {
+    let (first, ask) = user("one");
+    let (second, more) = user("two");
+    let fold = |up_to, text: &str| {
+        Arc::new(Entry::Folded {
+            up_to,
+            summary: Arc::new(Message::user(text)),
+            by: "s".into(),
+        })
+    };
+    let thread = Thread::replay("t".into(), &[ask, more, fold(second, "both"), fold(first, "the first")]);
+    assert_eq!(shown(&thread), ["both"]);
+}
+
+#[test]
 fn results_of_folded_calls_are_folded_with_them() {
     let call = step(&[("a", "f"), ("b", "f")]);
     let Entry::Model(model) = &*call else { unreachable!() };

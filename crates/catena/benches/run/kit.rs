@@ -1,19 +1,17 @@
 //! What the benches share: a model and a tool that cost nothing themselves.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use catena::message::{Message, Role};
+use catena::message::Role;
 use catena::model::{Model, ModelDelta, ModelError, ModelProfile, ModelRequest, ModelStream, StopReason};
 use catena::prelude::*;
 use futures::StreamExt;
 use serde_json::json;
 
 /// Asks for one tool call, then answers. Keeps nothing, so it can be asked for ever.
-pub struct OneCall(ModelProfile);
+pub(crate) struct OneCall(ModelProfile);
 
 impl OneCall {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(ModelProfile::default())
     }
 }
@@ -45,14 +43,14 @@ impl Model for OneCall {
 }
 
 /// A tool that answers at once.
-pub fn look() -> impl catena::tool::Tool {
+pub(crate) fn look() -> impl catena::tool::Tool {
     let schema = json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]});
     let spec = catena::tool::ToolSpec::new("look", "Looks at something.", schema).read_only();
     catena::tool::json_tool(spec, |_, _| async { "seen" })
 }
 
 /// Has every hook and changes nothing.
-pub struct PassThrough(pub String);
+pub(crate) struct PassThrough(pub String);
 
 #[middleware]
 impl Middleware for PassThrough {
@@ -94,17 +92,8 @@ impl Middleware for PassThrough {
 }
 
 /// An agent with `middlewares` pass-through middlewares.
-pub fn agent(middlewares: usize) -> Agent {
+pub(crate) fn agent(middlewares: usize) -> Agent {
     let builder = Agent::builder(OneCall::new()).tool(look());
     let builder = (0..middlewares).fold(builder, |builder, n| builder.with(PassThrough(format!("pass_{n}"))));
     builder.build().expect("the agent of the bench is complete")
-}
-
-/// What a message weighs, so that the benches can tell it from the run.
-#[allow(dead_code)]
-pub fn weight(messages: &[Arc<Message>]) -> usize {
-    messages
-        .iter()
-        .map(|message| serde_json::to_string(message).map_or(0, |text| text.len()))
-        .sum()
 }

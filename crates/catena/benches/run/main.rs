@@ -2,9 +2,9 @@
 //! nothing.
 #![allow(missing_docs, clippy::expect_used)]
 
-mod support;
+mod kit;
 
-use support::agent;
+use kit::agent;
 
 fn main() {
     divan::main();
