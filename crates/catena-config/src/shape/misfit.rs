@@ -104,14 +104,16 @@ fn of_format(schema: &Json) -> (Option<f64>, Option<f64>) {
 
 /// Whether a value is of a kind that a schema allows.
 pub(super) fn is_kind(node: &Node, schema: &Json) -> bool {
-    let kinds = kinds(schema);
-    let fits = |kind: &&str| match (&node.value, *kind) {
-        (Value::String(_) | Value::Datetime(_), "string") | (Value::Boolean(_), "boolean") => true,
-        (Value::Integer(_), "integer" | "number") | (Value::Float(_), "number") => true,
-        (Value::Array(_), "array") | (Value::Table(_), "object") => true,
-        _ => false,
+    let fitting: &[&str] = match &node.value {
+        Value::String(_) | Value::Datetime(_) => &["string"],
+        Value::Boolean(_) => &["boolean"],
+        Value::Integer(_) => &["integer", "number"],
+        Value::Float(_) => &["number"],
+        Value::Array(_) => &["array"],
+        Value::Table(_) => &["object"],
     };
-    kinds.is_empty() || kinds.iter().any(|kind| fits(kind))
+    let kinds = kinds(schema);
+    kinds.is_empty() || kinds.iter().any(|kind| fitting.contains(kind))
 }
 
 /// What a schema allows, in words.

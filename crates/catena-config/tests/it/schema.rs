@@ -50,3 +50,12 @@ fn the_schema_holds_for_files_and_knows_the_options_of_middlewares() {
     assert!(!fits("[agents.a]\nmiddleware = [{ use = \"other\" }]"));
     assert!(!fits("[models.a]\ntemperature = 1"));
 }
+
+#[test]
+fn everything_that_a_provider_can_be_told_has_a_key() {
+    let provider = schemars::schema_for!(catena_models::providers::ProviderSpec).to_value();
+    let keys = &schema()["$defs"]["ModelConfig"]["properties"];
+    for (key, _) in provider["properties"].as_object().unwrap() {
+        assert!(keys.get(key).is_some(), "{key}");
+    }
+}
