@@ -17,6 +17,10 @@
 //! | `after_agent` | once per run, however it ends | clean up, learn |
 //! | `observe` | at every event | watch |
 //!
+//! Good to know: wraps run once for every correction of [structured output](crate::output); `before_model` also runs for the last word of a
+//! run that was ended, so that its filters are in place; a `tools` hook that fails closed fails the run. What a failed hook did to the state
+//! is taken back; what a tool did stays, even if it then fails.
+//!
 //! For a one-off a closure is enough: see [`before_model_fn`] and its neighbours.
 
 mod decision;
