@@ -1,6 +1,7 @@
 //! Keys that were written where they do not belong: found, and never shown.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What the keys of well-known services start with.
 const PREFIXES: &[&str] = &[
@@ -77,7 +78,24 @@ pub(crate) fn masked(text: &str) -> Cow<'_, str> {
         }
         start += word.len();
     }
+    for password in passwords(text) {
+        let stars = "*".repeat(password.len());
+        masked.to_mut().replace_range(password, &stars);
+    }
     masked
+}
+
+/// Where the passwords of addresses stand: `https://user:password@host`. They have no form of their own, so too much is better than too
+/// little.
+fn passwords(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("://").filter_map(|(at, mark)| {
+        let start = at + mark.len();
+        let address = text[start..]
+            .split(|c: char| c.is_whitespace() || "\"'`".contains(c))
+            .next()?;
+        let (colon, end) = (address.find(':')?, address.rfind('@')?);
+        (colon < end).then(|| start + colon + 1..start + end)
+    })
 }
 
 #[cfg(test)]
@@ -116,6 +134,12 @@ mod tests {
         assert!(!masked.contains("abcdef"), "{masked}");
         assert!(super::masked("api_key=sk-proj-abcdefghijklmnop").starts_with("api_key=***"));
         assert!(super::masked("models.sk-proj-abcdefghijklmnop").starts_with("models.***"));
+    }
+
+    #[test]
+    fn the_password_of_an_address_is_masked_and_a_port_is_not() {
+        assert_eq!(masked("\"postgres://me:p/w@h:1/db\""), "\"postgres://me:***@h:1/db\"");
+        assert_eq!(masked("http://host:80/v1, a@b"), "http://host:80/v1, a@b");
     }
 
     proptest! {

@@ -144,7 +144,7 @@ command = ["github-mcp-server"]
             error: a store of kind `postgres` is not understood
               --> catena.toml:21:7
                |
-            21 | url = "postgres://user:secret@host/db"
+            21 | url = "postgres://user:******@host/db"
                |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
                = key: store.url
                = help: write `sqlite://catena.db`, a path, or `sqlite::memory:`
