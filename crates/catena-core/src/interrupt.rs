@@ -58,12 +58,23 @@ impl InterruptRequest {
         self
     }
 
-    /// With a schema for the answer.
+    /// Whether it can be answered at all: nobody can fix a question that is asked already.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.answer_schema
+            .as_ref()
+            .map_or(Ok(()), |schema| validator(schema).map(drop))
+    }
+
+    /// With a schema for the answer. A question whose schema is not valid is not asked: the call fails instead.
     #[must_use]
     pub fn answer_schema(mut self, schema: Value) -> Self {
         self.answer_schema = Some(schema);
         self
     }
+}
+
+fn validator(schema: &Value) -> Result<jsonschema::Validator, String> {
+    jsonschema::validator_for(schema).map_err(|error| format!("the question's `answer_schema` is not valid: {error}"))
 }
 
 /// A question that a run waits for.
@@ -182,10 +193,7 @@ impl Pause {
                 Err("the edited input must be a JSON object".to_owned())
             }
             Decision::Respond { value } => match &self.request.answer_schema {
-                Some(schema) => match jsonschema::validate(schema, value) {
-                    Ok(()) => Ok(()),
-                    Err(error) => Err(error.to_string()),
-                },
+                Some(schema) => validator(schema)?.validate(value).map_err(|error| error.to_string()),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -226,6 +234,14 @@ mod tests {
         let pause = pause(InterruptRequest::question("how many?").answer_schema(json!({"type": "integer"})));
         assert!(pause.check(&Decision::Respond { value: json!(3) }).is_ok());
         assert!(pause.check(&Decision::Respond { value: json!("three") }).is_err());
+    }
+
+    #[test]
+    fn a_schema_that_is_not_valid_is_an_error_and_no_panic() {
+        let pause = pause(InterruptRequest::question("how many?").answer_schema(json!({"type": "whole number"})));
+        assert!(pause.request.check().unwrap_err().contains("`answer_schema`"));
+        let error = pause.check(&Decision::Respond { value: json!(3) }).unwrap_err();
+        assert!(error.contains("`answer_schema`"), "{error}");
     }
 
     #[test]

@@ -188,9 +188,7 @@ impl AgentBuilder {
                 ));
             }
         }
-        if self.limits.max_turns == 0 {
-            problems.push("`max_turns` is 0, so the model could never be asked; it must be at least 1".into());
-        }
+        problems.extend(self.limits.problems());
         problems
     }
 }

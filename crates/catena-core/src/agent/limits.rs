@@ -23,6 +23,39 @@ pub struct Limits {
     pub queue_wait: Duration,
 }
 
+impl Limits {
+    /// The values with which no run could do anything, one sentence each.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let positive = [
+            (
+                self.max_turns == 0,
+                "`max_turns` is 0, so the model could never be asked; it must be at least 1",
+            ),
+            (
+                self.parallel_tools == 0,
+                "`parallel_tools` is 0, so no tool could run; it must be at least 1",
+            ),
+            (
+                self.invalid_calls == 0,
+                "`invalid_calls` is 0, so every run would fail at once; it must be at least 1",
+            ),
+            (
+                self.model_idle.is_zero(),
+                "`model_idle` is 0, so no model could answer in time; it must be longer",
+            ),
+            (
+                self.lease < Self::SHORTEST_LEASE,
+                "`lease` is too short to be renewed in time; it must be at least 30 ms",
+            ),
+        ];
+        let wrong = positive.into_iter().filter(|(wrong, _)| *wrong);
+        wrong.map(|(_, problem)| problem.to_owned()).collect()
+    }
+
+    /// It is renewed three times as often, which takes a store some milliseconds.
+    const SHORTEST_LEASE: Duration = Duration::from_millis(30);
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -70,8 +70,16 @@ impl RunShared {
         self.thread.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn take_internal(&self) -> Vec<Entry> {
-        std::mem::take(&mut *self.internal.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Model calls of middlewares that are not recorded yet.
+    pub(crate) fn internal(&self) -> Vec<Entry> {
+        self.internal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The first `count` of them are recorded now.
+    pub(crate) fn internal_recorded(&self, count: usize) {
+        let mut internal = self.internal.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = count.min(internal.len());
+        internal.drain(..count);
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -38,6 +39,8 @@ struct State {
     ended: bool,
     /// The reader is gone; nothing needs to be kept.
     abandoned: bool,
+    /// The reader has not read for so long that it is not waited for until it reads again.
+    stalled: bool,
 }
 
 /// Events that the reader will be told about instead of reading them.
@@ -52,6 +55,8 @@ impl Queue {
     const READY: usize = 256;
     /// Where events of tools and hooks, which cannot wait, are dropped.
     const FULL: usize = 4 * Self::READY;
+    /// How long the run waits for a reader that reads nothing: long enough for a person at a debugger, not for one who has forgotten it.
+    const PATIENCE: Duration = Duration::from_secs(600);
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -126,18 +131,22 @@ impl EventSink {
         OBSERVING.set(false);
     }
 
-    /// Waits until the reader has caught up. The loop does so between deltas and steps, so a slow reader slows its own run only.
+    /// Waits until the reader has caught up. The loop does so between deltas and steps, so a slow reader slows its own run only. One that
+    /// reads nothing for ten minutes is treated as gone: the run goes on, and should it come back, it is told how many events it missed.
     pub(crate) async fn ready(&self) {
         let Some(queue) = &self.queue else { return };
         loop {
             let drained = queue.drained.notified();
             {
                 let state = queue.state();
-                if state.abandoned || state.events.len() < Queue::READY {
+                if state.abandoned || state.stalled || state.events.len() < Queue::READY {
                     return;
                 }
             }
-            drained.await;
+            if tokio::time::timeout(Queue::PATIENCE, drained).await.is_err() {
+                tracing::warn!("nobody reads the events of this run; it goes on without waiting");
+                queue.state().stalled = true;
+            }
         }
     }
 
@@ -188,7 +197,7 @@ impl Queue {
 
 /// The events of one run, in order.
 ///
-/// A reader that falls behind slows the run down; one that is dropped does not.
+/// A reader that falls behind slows the run down; one that is dropped, or reads nothing for ten minutes, does not.
 pub struct Events {
     queue: Arc<Queue>,
 }
@@ -204,6 +213,7 @@ impl Events {
             {
                 let mut state = self.queue.state();
                 if let Some(event) = state.events.pop_front() {
+                    state.stalled = false;
                     drop(state);
                     self.queue.drained.notify_one();
                     return Some(event);

@@ -56,7 +56,7 @@ impl ToolDecision {
 /// How a run is ended on purpose. Every open call is answered first, and `after_agent` runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
-    /// Gracefully, or with an error.
+    /// Gracefully, with an error, or because it was cancelled.
     pub outcome: EndingOutcome,
     /// Why, as a stable word and a sentence.
     pub reason: EndReason,
@@ -64,7 +64,7 @@ pub struct Ending {
     pub say: Say,
 }
 
-/// Whether an [`Ending`] is graceful.
+/// How an [`Ending`] ends the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndingOutcome {
@@ -72,6 +72,8 @@ pub enum EndingOutcome {
     Stopped,
     /// The run ends as `Failed`.
     Failed(ErrorReport),
+    /// The run ends as `Cancelled`: somebody outside of it wanted it to end.
+    Cancelled,
 }
 
 /// The last word of a run that is ended.
@@ -104,6 +106,13 @@ impl Ending {
     pub fn failed(kind: impl Into<String>, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.into(), message.into());
         Self::of_error(&Error::Ended { kind, message })
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self {
+            outcome: EndingOutcome::Cancelled,
+            ..Self::stopped("cancelled", "the run was cancelled")
+        }
     }
 
     pub(crate) fn of_error(error: &Error) -> Self {

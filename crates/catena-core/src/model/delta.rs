@@ -61,6 +61,8 @@ pub struct Fold {
     slots: Vec<Slot>,
     usage: Usage,
     stop: Option<StopReason>,
+    /// Bytes so far.
+    size: usize,
 }
 
 #[derive(Debug)]
@@ -80,8 +82,18 @@ struct OpenCall {
 }
 
 impl Fold {
-    /// Takes the next piece.
+    /// Bytes that an answer may have, 32 MiB: a hundred times what the longest models write, and room for some pictures. A stream that
+    /// goes on for ever ends here.
+    pub const MAX_BYTES: usize = 32 << 20;
+
+    /// Takes the next piece. Once the answer is [full](Self::is_full), pieces are dropped.
     pub fn push(&mut self, delta: ModelDelta) {
+        self.size = self.size.saturating_add(size(&delta));
+        if self.is_full() {
+            self.slots.clear();
+            return;
+        }
+        let parts = self.slots.len();
         match delta {
             ModelDelta::Text { text } => match self.slots.last_mut() {
                 Some(Slot::Text(so_far)) => so_far.push_str(&text),
@@ -113,6 +125,8 @@ impl Fold {
             ModelDelta::Usage(usage) => self.usage = usage,
             ModelDelta::End { stop } => self.stop = Some(stop),
         }
+        // Their places count too: they are all that an endless stream of empty calls takes up.
+        self.size += self.slots.len().saturating_sub(parts) * size_of::<Slot>();
     }
 
     fn call(&mut self, index: Option<u32>, id: Option<CallId>, name: Option<String>, arguments: &str) {
@@ -152,6 +166,11 @@ impl Fold {
         }
     }
 
+    /// Whether the answer has become larger than it [may be](Self::MAX_BYTES): the rest of the stream need not be read.
+    pub fn is_full(&self) -> bool {
+        self.size > Self::MAX_BYTES
+    }
+
     /// What was reported so far.
     pub fn usage(&self) -> Usage {
         self.usage
@@ -160,8 +179,13 @@ impl Fold {
     /// The complete message.
     ///
     /// # Errors
-    /// [`Truncated`](ModelErrorKind::Truncated) if no end came; [`Empty`](ModelErrorKind::Empty) if the answer says nothing.
+    /// [`Truncated`](ModelErrorKind::Truncated) if no end came; [`Empty`](ModelErrorKind::Empty) if the answer says nothing;
+    /// [`Malformed`](ModelErrorKind::Malformed) if it is [full](Self::is_full).
     pub fn finish(self, id: MessageId, model: &str) -> Result<AssistantMessage, ModelError> {
+        if self.is_full() {
+            let text = format!("the answer of `{model}` is larger than {} bytes", Self::MAX_BYTES);
+            return Err(ModelError::new(ModelErrorKind::Malformed, text));
+        }
         let Some(mut stop) = self.stop else {
             return Err(ModelError::new(
                 ModelErrorKind::Truncated,
@@ -185,6 +209,28 @@ impl Fold {
         }
         Ok(message)
     }
+}
+
+/// What a piece adds to the answer.
+fn size(delta: &ModelDelta) -> usize {
+    match delta {
+        ModelDelta::Text { text } | ModelDelta::Reasoning { text } => text.len(),
+        ModelDelta::ReasoningEnd(end) => written(end),
+        ModelDelta::Part(whole) => written(whole),
+        ModelDelta::ToolCall {
+            id, name, arguments, ..
+        } => {
+            let id = id.as_ref().map_or(0, |id| id.as_str().len());
+            let name = name.as_ref().map_or(0, String::len);
+            id + name + arguments.len()
+        }
+        ModelDelta::Usage(_) | ModelDelta::End { .. } => 0,
+    }
+}
+
+/// Bytes of a part as JSON. Parts serialise: they are wire types.
+fn written(part: &impl Serialize) -> usize {
+    serde_json::to_vec(part).map_or(0, |json| json.len())
 }
 
 fn empty(model: &str, stop: StopReason) -> ModelError {

@@ -179,6 +179,13 @@ impl Runner {
                     return (call, Verdict::AbortLoop { by, ending }, changed_by);
                 }
                 ToolDecision::Interrupt(request) => {
+                    if let Err(problem) = request.check() {
+                        let (by, output) = (
+                            name.to_string(),
+                            ToolOutput::error(format!("the call was not made: {problem}")),
+                        );
+                        return (call, Verdict::Block { by, output }, changed_by);
+                    }
                     if !judged.approved.iter().any(|approval| approval.covers(&name, &call)) {
                         asked.push((name.to_string(), request));
                     }

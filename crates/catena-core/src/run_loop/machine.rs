@@ -102,6 +102,7 @@ fn after_ending(run: &RunRecord, by: &str, ending: &Ending) -> Step {
             reason: ending.reason.clone(),
         },
         EndingOutcome::Failed(error) => OutcomeRecord::Failed { error: error.clone() },
+        EndingOutcome::Cancelled => OutcomeRecord::Cancelled,
     })
 }
 

@@ -7,13 +7,15 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
-use crate::chain::BaseModel;
+use crate::chain::{BaseModel, protect};
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::event::EventKind;
 use crate::id::MessageId;
 use crate::message::AssistantMessage;
-use crate::model::{Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage, filtered};
+use crate::model::{
+    Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, Usage, filtered,
+};
 use crate::output::OutputStrategy;
 
 /// What all attempts of one model step share.
@@ -118,22 +120,22 @@ impl ModelCall {
 
     async fn collect(&self, request: &ModelRequest) -> Result<AssistantMessage, ModelError> {
         let model = request.model.name();
-        let silent = || {
-            let text = format!("`{model}` sent nothing for {:?}", self.idle);
-            ModelError::new(ModelErrorKind::Timeout, text)
-        };
-        let started = tokio::time::timeout(self.idle, request.model.stream(request));
-        let mut stream = filtered(started.await.map_err(|_| silent())??, &request.filters);
+        let started = tokio::time::timeout(self.idle, request.model.stream(request)).await;
+        let started = started.map_err(|_| silent(model, self.idle))??;
+        let mut stream = filtered(never_idle(started, model.to_owned(), self.idle), &request.filters);
         let mut fold = Fold::default();
         let collected = loop {
-            match tokio::time::timeout(self.idle, stream.next()).await {
-                Err(_) => break Err(silent()),
-                Ok(None) => break Ok(()),
-                Ok(Some(Err(error))) => break Err(error),
-                Ok(Some(Ok(delta))) => {
+            match stream.next().await {
+                None => break Ok(()),
+                Some(Err(error)) => break Err(error),
+                Some(Ok(delta)) => {
                     self.show(&delta).await;
                     fold.push(delta);
                 }
+            }
+            if fold.is_full() {
+                // What may come after it is not wanted; `finish` says why.
+                break Ok(());
             }
         };
         let usage = fold.usage();
@@ -164,9 +166,27 @@ impl ModelCall {
     }
 }
 
+/// The stream of a model, ended by an error when the model is silent. It is watched below the filters: one that holds text back for a
+/// while is not silence.
+fn never_idle(stream: ModelStream, model: String, idle: Duration) -> ModelStream {
+    futures::stream::unfold(Some((stream, model)), move |state| async move {
+        let (mut stream, model) = state?;
+        match tokio::time::timeout(idle, stream.next()).await {
+            Err(_) => Some((Err(silent(&model, idle)), None)),
+            Ok(item) => Some((item?, Some((stream, model)))),
+        }
+    })
+    .boxed()
+}
+
+fn silent(model: &str, idle: Duration) -> ModelError {
+    ModelError::new(ModelErrorKind::Timeout, format!("`{model}` sent nothing for {idle:?}"))
+}
+
 impl BaseModel for ModelCall {
     fn call(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse>> {
-        Box::pin(self.attempt(request))
+        let what = format!("model `{}`", request.model.name());
+        Box::pin(protect(|| what, None, Box::pin(self.attempt(request))))
     }
 
     fn attempts(&self) -> u32 {

@@ -12,7 +12,7 @@ use crate::context::Turn;
 use crate::error::{Error, Result};
 use crate::id::CallId;
 use crate::message::{AssistantMessage, Message, Part, Role};
-use crate::model::{ModelRequest, ModelResponse, ToolChoice};
+use crate::model::{ModelError, ModelErrorKind, ModelRequest, ModelResponse, ToolChoice};
 use crate::record::{Entry, ModelStep};
 
 /// What the model reads when it has to come to an end.
@@ -53,7 +53,13 @@ impl Runner {
         must_end_with_a_question(&turn.request)?;
         let number = self.run.turn() + 1;
         let call = ModelCall::new(self.run.clone(), number, self.agent.limits.model_idle);
-        let answered = self.answer(&mut turn, &call).await;
+        let answered = self
+            .answer(&mut turn, &call)
+            .await
+            .and_then(|answered| match last_word {
+                true => said_something(answered),
+                false => Ok(answered),
+            });
         match answered {
             Ok((response, again, stopped)) => {
                 let step = self.step(&turn, &call, response, last_word, again);
@@ -74,7 +80,7 @@ impl Runner {
         }
     }
 
-    async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<(ModelResponse, bool, crate::chain::Stopped)> {
+    async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<Answered> {
         let request = turn.request.clone().into_inner();
         let mut response = structured::ask(&self.agent.chain, &self.run, call, request).await?;
         self.name_and_number(&mut response.message);
@@ -88,13 +94,10 @@ impl Runner {
         &self,
         turn: &Turn,
         call: &ModelCall,
-        mut response: ModelResponse,
+        response: ModelResponse,
         last_word: bool,
         ask_again: bool,
     ) -> ModelStep {
-        if last_word {
-            response.message.parts.retain(|part| part.as_call().is_none());
-        }
         let attempts = call.attempts();
         let offer = match attempts {
             // A wrap answered in the model's place.
@@ -153,6 +156,20 @@ impl Runner {
             }
         }
     }
+}
+
+/// An answer of the model, whether another one is to be asked for, and whether the run is to end.
+type Answered = (ModelResponse, bool, crate::chain::Stopped);
+
+/// A last word without the calls that a model may put into it all the same. If there is nothing else in it, it is none.
+fn said_something((mut response, again, stopped): Answered) -> Result<Answered> {
+    let calls = response.message.calls().next().is_some();
+    response.message.parts.retain(|part| part.as_call().is_none());
+    if calls && response.message.is_empty() {
+        let text = "the model called tools in place of a last answer";
+        return Err(Error::Model(ModelError::new(ModelErrorKind::Empty, text)));
+    }
+    Ok((response, again, stopped))
 }
 
 fn make_last_word(request: &mut ModelRequest) {

@@ -1,15 +1,17 @@
 //! Does what [`machine`](super::machine) decides.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::machine::{Step, next_step};
 use crate::agent::AgentShared;
+use crate::chain::protect;
 use crate::checkpoint::{Lease, StoreError};
 use crate::context::{RunContext, Turn};
 use crate::error::{Error, Result};
 use crate::event::EventKind;
-use crate::interrupt::Pause;
+use crate::interrupt::{Answer, Pause};
 use crate::message::Message;
 use crate::middleware::{Ending, Say};
 use crate::record::{CallStatus, Entry, OutcomeRecord, RunStart};
@@ -25,6 +27,8 @@ pub(super) struct Runner {
     pub(super) turn: Option<Turn>,
     /// The error that ended the run, with its type; the record only has its words.
     pub(super) failure: Option<Error>,
+    /// The thread's own store failed, so nothing can be recorded any more. An error of another store is like any other.
+    store_failed: AtomicBool,
 }
 
 /// Where a run stopped.
@@ -35,33 +39,81 @@ pub(super) enum Halt {
 }
 
 impl Runner {
+    pub(super) fn new(
+        agent: Arc<AgentShared>,
+        run: RunContext,
+        lease: Lease,
+        input: Option<(RunStart, Vec<Arc<Message>>)>,
+    ) -> Self {
+        Self {
+            agent,
+            run,
+            lease,
+            input,
+            turn: None,
+            failure: None,
+            store_failed: AtomicBool::new(false),
+        }
+    }
+
+    /// What comes next.
+    pub(super) fn next(&self) -> Step {
+        let thread = self.run.shared.thread();
+        match thread.run().filter(|run| run.id() == self.run.run_id()) {
+            Some(run) => next_step(run, &self.agent.limits, self.agent.output.is_some()),
+            None => Step::Admit,
+        }
+    }
+
+    /// Whether the run's ending asks for a last word of the model that has not come.
+    pub(super) fn wants_last_word(&self) -> bool {
+        self.run.record(|thread| {
+            let run = thread.run().filter(|run| run.id() == self.run.run_id() && !run.spoke);
+            let ending = run.and_then(|run| run.ending.as_ref());
+            ending.is_some_and(|(_, ending)| ending.say == Say::Model)
+        })
+    }
+
+    /// Records the answers that the run goes on with, unless one of them cannot be used: then everything stays as it was.
+    pub(super) async fn answer_pauses(&mut self, answers: Vec<Answer>) -> Result<()> {
+        self.check_edits(&answers).await?;
+        self.run.emit_kind(EventKind::RunStarted { resumed: true });
+        let entries = answers.into_iter().map(|answer| Entry::Answered { answer }).collect();
+        self.commit(entries).await
+    }
+
     /// Runs until the run is over or waits for an answer.
     ///
     /// Dropping the future leaves the record complete up to the last commit; [`resync`](Self::resync) reads what was in flight.
     pub(super) async fn drive(&mut self) -> Result<Halt> {
         loop {
             self.run.shared.events.ready().await;
-            let step = {
-                let thread = self.run.shared.thread();
-                match thread.run().filter(|run| run.id() == self.run.run_id()) {
-                    Some(run) => next_step(run, &self.agent.limits, self.agent.output.is_some()),
-                    None => Step::Admit,
-                }
-            };
+            let step = self.next();
             tracing::trace!(run = %self.run.run_id(), ?step);
-            let done = match step {
-                Step::Admit => self.admit().await,
-                Step::Ask(question) => self.ask(question).await,
-                Step::Calls => self.calls().await,
-                Step::Recover => self.recover().await,
-                Step::End(ending) => self.end("catena", ending, Vec::new()).await,
-                Step::CloseCalls => self.close_calls().await,
+            match step {
                 Step::Wait => return Ok(Halt::Paused(self.pauses())),
                 Step::Finish(outcome) => return Ok(Halt::Over(outcome)),
-            };
-            if let Err(error) = done {
-                self.fail(error).await?;
+                // Code of users runs in places that nobody would expect, such as a tool's `spec`. A panic there fails the run, as an error does.
+                step => {
+                    let done = protect(|| "a step of the run".to_owned(), None, Box::pin(self.perform(step))).await;
+                    if let Err(error) = done {
+                        self.fail(error).await?;
+                    }
+                }
             }
+        }
+    }
+
+    async fn perform(&mut self, step: Step) -> Result<()> {
+        match step {
+            Step::Admit => self.admit().await,
+            Step::Ask(question) => self.ask(question).await,
+            Step::Calls => self.calls().await,
+            Step::Recover => self.recover().await,
+            Step::End(ending) => self.end("catena", ending, Vec::new()).await,
+            Step::CloseCalls => self.close_calls().await,
+            // These two stop the loop, which does not perform them.
+            Step::Wait | Step::Finish(_) => Ok(()),
         }
     }
 
@@ -73,14 +125,18 @@ impl Runner {
     /// As [`commit`](Self::commit), with how long the tool worked whose result is among the entries.
     pub(super) async fn commit_worked(&self, mut entries: Vec<Entry>, worked: Option<Duration>) -> Result<()> {
         let shared = &self.run.shared;
-        entries.extend(shared.take_internal());
+        // They stay until they are recorded: a dropped append must not lose tokens.
+        let internal = shared.internal();
+        let calls = internal.len();
+        entries.extend(internal);
         let (state, versions) = shared.state.pending();
         entries.extend(state);
         if entries.is_empty() {
             return Ok(());
         }
         let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
-        self.agent.store.append(&self.lease, &entries).await?;
+        self.own(self.agent.store.append(&self.lease, &entries).await)?;
+        shared.internal_recorded(calls);
         shared.state.journalled(&versions);
         self.apply(&entries);
         self.announce(&entries, worked);
@@ -89,14 +145,27 @@ impl Runner {
 
     /// Reads what a dropped step may have appended. The empty append waits for one that is still on its way.
     async fn resync(&self) -> Result<()> {
-        let stored = self.agent.store.append(&self.lease, &[]).await?;
+        let stored = self.own(self.agent.store.append(&self.lease, &[]).await)?;
         let length = self.run.shared.thread().length();
         if length == stored {
             return Ok(());
         }
-        let entries = self.agent.store.load(self.run.thread_id(), length).await?;
+        let entries = self.own(self.agent.store.load(self.run.thread_id(), length).await)?;
+        let calls = entries
+            .iter()
+            .filter(|entry| matches!(***entry, Entry::InternalCall { .. }));
+        self.run.shared.internal_recorded(calls.count());
         self.apply(&entries);
+        self.announce(&entries, None);
         Ok(())
+    }
+
+    /// Takes note when the thread's store fails.
+    fn own<T>(&self, stored: std::result::Result<T, StoreError>) -> Result<T> {
+        if stored.is_err() {
+            self.store_failed.store(true, Ordering::Relaxed);
+        }
+        Ok(stored?)
     }
 
     /// Counts and record follow from the entries.
@@ -106,9 +175,9 @@ impl Runner {
         entries.iter().for_each(|entry| thread.apply(entry));
     }
 
-    /// Ends the run for an error. An error of the store cannot be journalled: it is the caller's, and the thread is recovered later.
+    /// Ends the run for an error. An error of the thread's store cannot be journalled: it is the caller's, and the thread is recovered later.
     pub(super) async fn fail(&mut self, error: Error) -> Result<()> {
-        if let Error::Store(_) = error {
+        if self.store_failed.load(Ordering::Relaxed) {
             return Err(error);
         }
         if let Some(ending) = self.without_last_word() {
@@ -190,9 +259,8 @@ impl Runner {
     /// Closes a run that was cancelled: whatever step was under way has been dropped.
     pub(super) async fn cancelled(&mut self) -> Result<OutcomeRecord> {
         self.resync().await?;
-        let mut entries: Vec<Entry> = self.not_begun(&[]).into_iter().collect();
-        entries.extend(self.closing(&[], "the run was cancelled"));
-        self.commit(entries).await?;
+        // In one commit: a process that dies before the run is closed must not let it go on.
+        self.end("catena", Ending::cancelled(), Vec::new()).await?;
         let outcome = OutcomeRecord::Cancelled;
         self.finish(&outcome).await?;
         Ok(outcome)

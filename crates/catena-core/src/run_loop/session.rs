@@ -6,10 +6,12 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
+use super::machine::Step;
 use super::runner::{Halt, Runner};
 use crate::agent::{
     AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult,
 };
+use crate::chain::protect;
 use crate::checkpoint::{Lease, StoreError, Wish};
 use crate::context::{RunContext, RunShared};
 use crate::error::{Error, ErrorReport, Result};
@@ -18,7 +20,7 @@ use crate::id::{RunId, ThreadId};
 use crate::interrupt::Answer;
 use crate::message::Message;
 use crate::middleware::Ending;
-use crate::record::{Entry, OutcomeRecord, RunKind, RunStart, Thread};
+use crate::record::{OutcomeRecord, RunKind, RunStart, Thread};
 use crate::state::StateStore;
 
 /// How often a thread that another process holds is asked for.
@@ -39,7 +41,7 @@ pub(crate) async fn run(agent: Arc<AgentShared>, launch: Launch) -> Result<RunRe
         Ok(lease) => lease,
         Err(error) => return Err(reported(&agent, launch, error)),
     };
-    let result = held(&agent, launch, &lease, &place).await;
+    let result = guarded(held(&agent, launch, &lease, &place)).await;
     if let Err(error) = agent.store.release(&lease).await {
         // The lease runs out by itself.
         tracing::warn!(thread = %lease.thread, %error, "could not release the lease");
@@ -98,8 +100,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
         events,
         cancel,
     } = launch;
-    let loaded = load(agent, &thread, lease, place).await;
-    let record = match loaded {
+    let record = match guarded(load(agent, &thread, lease, place)).await {
         Ok(record) => record,
         Err(error) => {
             let launch = Launch {
@@ -115,11 +116,12 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
     };
     let prepared = match invocation {
         Invocation::Input(input) => begin(agent, &options, lease, record, run, input.messages, events, &cancel).await,
-        Invocation::Resume(resume) => resumed(agent, &options, lease, record, resume, events, &cancel).await,
+        Invocation::Resume(resume) => resumed(agent, &options, lease, record, resume, events, &cancel),
     };
-    let mut runner = match prepared {
-        Ok(runner) => runner,
-        Err((run, error)) => {
+    let (mut runner, answers) = match prepared {
+        Ok(prepared) => prepared,
+        Err(refused) => {
+            let (run, error) = *refused;
             run.emit_kind(EventKind::RunEnded {
                 outcome: None,
                 error: Some(ErrorReport::from(&error)),
@@ -127,11 +129,16 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
             return Err(error);
         }
     };
-    let halted = supervise(&mut runner).await;
+    let halted = supervise(agent, lease, &cancel, to_the_end(&mut runner, answers)).await;
     let result = concluded(&mut runner, halted);
     agent.live.rest(runner.run.thread_id());
     place.keep(lease.token, runner.run.shared.thread.clone());
     result
+}
+
+/// Whatever panics in here, the lease is given back afterwards.
+async fn guarded<T>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    protect(|| "the run".to_owned(), None, Box::pin(work)).await
 }
 
 async fn load(agent: &AgentShared, id: &ThreadId, lease: &Lease, place: &Place) -> Result<Record> {
@@ -156,7 +163,8 @@ fn read<R>(record: &Record, read: impl FnOnce(&Thread) -> R) -> R {
     read(&record.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-type Prepared = std::result::Result<Runner, (RunContext, Error)>;
+/// A run, and the answers that it goes on with.
+type Prepared = std::result::Result<(Runner, Option<Vec<Answer>>), Box<(RunContext, Error)>>;
 
 /// A new run. What is left of an earlier one is closed first, so that the thread is valid for every provider.
 #[expect(
@@ -180,23 +188,19 @@ async fn begin(
     let record = match left {
         Some((_, open)) if open > 0 && options.on_interrupt == OnInterrupt::Reject => {
             let run = context(agent, options, id, record, events, cancel.clone());
-            return Err((
-                run,
-                Error::Interrupted {
-                    thread: lease.thread.clone(),
-                    open,
-                },
-            ));
+            let thread = lease.thread.clone();
+            return Err(Box::new((run, Error::Interrupted { thread, open })));
         }
-        Some((left, open)) => match close_left(agent, options, lease, record, left, open).await {
-            Ok(record) => record,
-            Err(error) => {
-                return Err((
-                    context(agent, options, id, empty(&lease.thread), events, cancel.clone()),
-                    error,
-                ));
+        Some((left, open)) => {
+            let closing = close_left(agent, options, lease, record, left, open, cancel);
+            match supervise(agent, lease, cancel, closing).await {
+                Ok(record) => record,
+                Err(error) => {
+                    let run = context(agent, options, id, empty(&lease.thread), events, cancel.clone());
+                    return Err(Box::new((run, error)));
+                }
             }
-        },
+        }
         None => record,
     };
     let start = RunStart {
@@ -214,17 +218,14 @@ async fn begin(
     let run = context(agent, options, id, record, events, cancel.clone());
     run.emit_kind(EventKind::RunStarted { resumed: false });
     let input = input.into_iter().map(Arc::new).collect();
-    Ok(Runner {
-        agent: agent.clone(),
-        run,
-        lease: lease.clone(),
-        input: Some((start, input)),
-        turn: None,
-        failure: None,
-    })
+    Ok((
+        Runner::new(agent.clone(), run, lease.clone(), Some((start, input))),
+        None,
+    ))
 }
 
-/// Ends a run that was left paused or by a process that died: open calls are answered, `after_agent` runs.
+/// Ends a run that was left paused or by a process that died: open calls are answered, `after_agent` runs. A run that had come to its end
+/// but for the closing keeps that end.
 async fn close_left(
     agent: &Arc<AgentShared>,
     options: &RunOptions,
@@ -232,34 +233,33 @@ async fn close_left(
     record: Record,
     left: RunId,
     open: usize,
+    cancel: &CancellationToken,
 ) -> Result<Record> {
-    let (kind, message) = match open {
-        0 => ("crashed", "the process was interrupted"),
-        _ => ("superseded", "a new message came before the answer"),
-    };
     // Nobody waits for its events, but middlewares that observe see how it ended.
     let (events, _) = EventSink::new(agent.chain.observers(), false);
-    let run = context(agent, options, left, record, events, CancellationToken::new());
-    let mut runner = Runner {
-        agent: agent.clone(),
-        run,
-        lease: lease.clone(),
-        input: None,
-        turn: None,
-        failure: None,
-    };
-    let ending = match open {
-        0 => Ending::failed(kind, message),
-        _ => Ending::stopped(kind, message),
-    };
-    runner.end("catena", ending, Vec::new()).await?;
+    let run = context(agent, options, left, record, events, cancel.clone());
+    let mut runner = Runner::new(agent.clone(), run, lease.clone(), None);
+    match runner.without_last_word() {
+        // No model is asked for the last word of a run that nobody listens to any more.
+        Some(ending) if runner.wants_last_word() => runner.commit(vec![ending]).await?,
+        Some(_) => {}
+        None if matches!(runner.next(), Step::Finish(_)) => {}
+        None => {
+            let ending = match open {
+                0 => Ending::failed("crashed", "the process was interrupted"),
+                _ => Ending::stopped("superseded", "a new message came before the answer"),
+            };
+            runner.end("catena", ending, Vec::new()).await?;
+        }
+    }
+    // What is left to do is to answer open calls.
     if let Halt::Over(outcome) = runner.drive().await? {
         runner.finish(&outcome).await?;
     }
     Ok(runner.run.shared.thread.clone())
 }
 
-async fn resumed(
+fn resumed(
     agent: &Arc<AgentShared>,
     options: &RunOptions,
     lease: &Lease,
@@ -278,28 +278,13 @@ async fn resumed(
     let id = left.unwrap_or_else(RunId::fresh);
     let run = context(agent, options, id, record, events, cancel.clone());
     let answers: Vec<Answer> = match answers {
-        None if lease.length == 0 => return Err((run, Error::NoThread(lease.thread.clone()))),
-        None => return Err((run, Error::NotInterrupted(lease.thread.clone()))),
-        Some(Err(error)) => return Err((run, error)),
+        None if lease.length == 0 => return Err(Box::new((run, Error::NoThread(lease.thread.clone())))),
+        None => return Err(Box::new((run, Error::NotInterrupted(lease.thread.clone())))),
+        Some(Err(error)) => return Err(Box::new((run, error))),
         Some(Ok(answers)) => answers,
     };
-    let mut runner = Runner {
-        agent: agent.clone(),
-        run,
-        lease: lease.clone(),
-        input: None,
-        turn: None,
-        failure: None,
-    };
-    if let Err(error) = runner.check_edits(&answers).await {
-        return Err((runner.run, error));
-    }
-    runner.run.emit_kind(EventKind::RunStarted { resumed: true });
-    let entries = answers.into_iter().map(|answer| Entry::Answered { answer }).collect();
-    match runner.commit(entries).await {
-        Ok(()) => Ok(runner),
-        Err(error) => Err((runner.run, error)),
-    }
+    let runner = Runner::new(agent.clone(), run, lease.clone(), None);
+    Ok((runner, Some(answers)))
 }
 
 fn context(
@@ -333,30 +318,40 @@ fn context(
     RunContext::new(Arc::new(shared))
 }
 
-/// Runs to the end while keeping the lease alive.
-async fn supervise(runner: &mut Runner) -> Result<Halt> {
-    let cancel = runner.run.shared.cancel.clone();
-    let beat = heartbeat(runner.agent.clone(), runner.lease.clone(), cancel.clone());
-    let halted = tokio::select! {
+/// Does what runs code of users, while keeping the lease alive.
+async fn supervise<T>(
+    agent: &Arc<AgentShared>,
+    lease: &Lease,
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T>> + Send,
+) -> Result<T> {
+    let beat = heartbeat(agent.clone(), lease.clone(), cancel.clone());
+    let done = tokio::select! {
         biased;
         error = beat => Err(error),
-        halted = to_the_end(runner) => halted,
+        done = guarded(work) => done,
     };
-    if let Err(error) = &halted
+    if let Err(error) = &done
         && Runner::lost_lease(error)
     {
         cancel.cancel();
     }
-    halted
+    done
 }
 
 /// Drives the run; closes it when it is cancelled.
-async fn to_the_end(runner: &mut Runner) -> Result<Halt> {
+async fn to_the_end(runner: &mut Runner, answers: Option<Vec<Answer>>) -> Result<Halt> {
     let cancel = runner.run.shared.cancel.clone();
+    let driven = async {
+        if let Some(answers) = answers {
+            runner.answer_pauses(answers).await?;
+        }
+        runner.drive().await
+    };
     let halted = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
-        halted = Box::pin(runner.drive()) => Some(halted?),
+        halted = Box::pin(driven) => Some(halted?),
     };
     match halted {
         None => runner.cancelled().await.map(Halt::Over),

@@ -1,11 +1,12 @@
 //! Tools at work: side by side within bounds, one after another in a lane, each result recorded as it is ready.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::task::JoinSet;
 
 use super::gates::pause;
-use super::results::result_message;
+use super::results::{ended_without_tool, result_message};
 use super::runner::Runner;
 use super::tool_call::{ToolWork, Worked};
 use crate::context::Turn;
@@ -20,10 +21,17 @@ use crate::tool::{ToolOutcome, ToolOutput};
 impl Runner {
     /// Runs these calls; `entries` are what was decided about the others, journalled with the first starts.
     pub(super) async fn run_tools(&mut self, mut turn: Turn, calls: Vec<ToolCall>, entries: Vec<Entry>) -> Result<()> {
-        let mut queue = Queue::new(&turn, calls, self.answers(), self.agent.limits.parallel_tools);
+        let mut pending = entries;
+        let mut queue = Queue::new(self.answers(), self.agent.limits.parallel_tools);
+        for call in calls {
+            match lane(&turn, &call) {
+                Ok(lane) => queue.waiting.push_back((call, lane)),
+                // Without its lane it might meet a call that it must not meet.
+                Err(output) => pending.push(ended_without_tool(&call, output, CallStatus::NotRun, "catena")),
+            }
+        }
         let mut at_work = JoinSet::new();
         let mut fatal = None;
-        let mut pending = entries;
         loop {
             // A run that is to fail starts nothing more; what is at work may finish.
             let ready = match fatal {
@@ -83,10 +91,14 @@ impl Runner {
             duration,
         } = worked;
         let mut output = match outcome {
-            Ok(ToolOutcome::Interrupt(request)) => {
+            Ok(ToolOutcome::Interrupt(request)) if request.check().is_ok() => {
                 // At once: its siblings may work for minutes, and a crash meanwhile must not turn the question into an unknown outcome.
                 let pauses = vec![pause(call, Asker::Tool, request)];
                 return self.commit(vec![Entry::Paused { pauses }]).await;
+            }
+            Ok(ToolOutcome::Interrupt(request)) => {
+                let problem = request.check().err().unwrap_or_default();
+                ToolOutput::error(format!("error: `{}` could not ask: {problem}", call.name))
             }
             Ok(ToolOutcome::Output(output)) => output,
             Err(error) => {
@@ -128,6 +140,17 @@ fn failed(error: &Error) -> ToolOutput {
     })
 }
 
+/// The lane of a call; what the model is told if its tool panics over that.
+fn lane(turn: &Turn, call: &ToolCall) -> Result<Option<String>, ToolOutput> {
+    let Some(tool) = turn.request.tool(&call.name) else {
+        return Ok(None);
+    };
+    catch_unwind(AssertUnwindSafe(|| tool.lane(&call.input))).map_err(|_| {
+        tracing::error!(tool = call.name, "the lane of a tool panicked");
+        ToolOutput::error(format!("not run: tool `{}` failed unexpectedly", call.name))
+    })
+}
+
 /// Calls that wait for a place or for their lane.
 struct Queue {
     waiting: VecDeque<(ToolCall, Option<String>)>,
@@ -138,18 +161,12 @@ struct Queue {
 }
 
 impl Queue {
-    fn new(turn: &Turn, calls: Vec<ToolCall>, answers: HashMap<CallId, Decision>, limit: usize) -> Self {
-        let lane = |call: &ToolCall| turn.request.tool(&call.name).and_then(|tool| tool.lane(&call.input));
-        let waiting = calls
-            .into_iter()
-            .map(|call| (lane(&call), call))
-            .map(|(lane, call)| (call, lane))
-            .collect();
+    fn new(answers: HashMap<CallId, Decision>, limit: usize) -> Self {
         Self {
-            waiting,
+            waiting: VecDeque::new(),
             busy: HashSet::new(),
             lanes: HashMap::new(),
-            limit: limit.max(1),
+            limit,
             answers,
         }
     }

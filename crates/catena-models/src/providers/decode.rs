@@ -10,6 +10,7 @@ use rig_core::catalog::ModelSpec;
 use rig_core::completion::{CompletionResponse, FinishReason, Usage as RigUsage};
 use rig_core::message::{AssistantContent, DocumentSourceKind, Image as RigImage, MimeType, ToolCall as RigCall};
 use rig_core::streaming::{PartKind, StreamEvent};
+use rig_core::wire::Secret;
 use serde_json::{Map, Value, json};
 
 use super::failure;
@@ -152,9 +153,10 @@ impl Decoder {
     pub(super) fn finish(
         &mut self,
         response: &CompletionResponse,
+        key: &Secret,
         out: &mut impl Extend<ModelDelta>,
     ) -> Result<(), ModelError> {
-        let stop = stop(response)?;
+        let stop = stop(response, key)?;
         self.other(usize::MAX, out);
         let usage = usage(&response.usage, self.listed);
         if !usage.is_empty() {
@@ -214,14 +216,14 @@ fn picture(image: RigImage) -> Option<Part> {
     Some(Part::Image(Image { media_type, data }))
 }
 
-fn stop(response: &CompletionResponse) -> Result<StopReason, ModelError> {
+fn stop(response: &CompletionResponse, key: &Secret) -> Result<StopReason, ModelError> {
     // A turn that Anthropic paused in its own tools: rig calls it a stop, but it is to be sent back.
     if response.raw["stop_reason"] == "pause_turn" {
         return Ok(StopReason::Other);
     }
     Ok(match (response.finish_reason(), &response.error) {
         (Some(FinishReason::ContentFilter), Some(_)) => StopReason::Refusal,
-        (_, Some(error)) => return Err(failure::reported(error)),
+        (_, Some(error)) => return Err(failure::reported(error, key)),
         (Some(FinishReason::Stop) | None, None) => StopReason::End,
         (Some(FinishReason::Length), None) => StopReason::Length,
         (Some(FinishReason::ToolCalls), None) => StopReason::ToolCalls,

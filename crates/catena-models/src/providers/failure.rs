@@ -19,18 +19,23 @@ const MAX_MESSAGE: usize = 2_000;
 
 /// What an error of rig's means.
 pub(super) fn model_error(error: &ProviderError, key: &Secret) -> ModelError {
-    let mut out = sorted(error);
-    if !key.is_empty() {
-        out.message = out.message.replace(key.expose(), "[key]");
-    }
-    out
+    tidy(sorted(error), key)
 }
 
 /// A failure that a provider reports as the end of an answer: `code: message`.
-pub(super) fn reported(text: &str) -> ModelError {
+pub(super) fn reported(text: &str, key: &Secret) -> ModelError {
     let code = text.split_once(": ").map_or(text, |(code, _)| code);
     let kind = by_word(code).unwrap_or_else(|| overflow_or(text, ModelErrorKind::Other));
-    ModelError::new(kind, shorten(text))
+    tidy(ModelError::new(kind, text), key)
+}
+
+/// Without the key, and not longer than anyone reads. In this order: a key that is cut in two would not be found.
+fn tidy(mut error: ModelError, key: &Secret) -> ModelError {
+    if !key.is_empty() {
+        error.message = error.message.replace(key.expose(), "[key]");
+    }
+    error.message = shorten(&error.message);
+    error
 }
 
 fn sorted(error: &ProviderError) -> ModelError {
@@ -47,11 +52,11 @@ fn sorted(error: &ProviderError) -> ModelError {
             ModelErrorKind::Malformed,
             format!("the provider sent something that is not valid JSON: {error}"),
         ),
-        ProviderError::Response(text) => ModelError::new(ModelErrorKind::Malformed, shorten(text)),
-        ProviderError::Request(error) => ModelError::new(ModelErrorKind::InvalidRequest, shorten(&error.to_string())),
+        ProviderError::Response(text) => ModelError::new(ModelErrorKind::Malformed, text),
+        ProviderError::Request(error) => ModelError::new(ModelErrorKind::InvalidRequest, error.to_string()),
         ProviderError::Url(error) => ModelError::new(ModelErrorKind::InvalidRequest, error.to_string()),
         ProviderError::UnsupportedOption(option) => ModelError::new(ModelErrorKind::InvalidRequest, option.to_string()),
-        other => ModelError::new(ModelErrorKind::Other, shorten(&other.to_string())),
+        other => ModelError::new(ModelErrorKind::Other, other.to_string()),
     }
 }
 
@@ -66,7 +71,7 @@ fn transport(error: &http_client::Error) -> ModelError {
         _ => None,
     };
     let Some(below) = below else {
-        return ModelError::new(ModelErrorKind::Network, shorten(&error.to_string()));
+        return ModelError::new(ModelErrorKind::Network, error.to_string());
     };
     let kind = match below {
         TransportError::Timeout { .. } => ModelErrorKind::Timeout,
@@ -82,7 +87,7 @@ fn transport(error: &http_client::Error) -> ModelError {
         text.push_str(&cause.to_string());
         source = cause.source();
     }
-    ModelError::new(kind, shorten(&text))
+    ModelError::new(kind, text)
 }
 
 /// An answer that is an error, as HTTP status or as an event in a stream.
@@ -105,8 +110,8 @@ fn answered(response: &ProviderResponseError) -> ModelError {
         .map(|status| status.as_u16())
         .filter(|status| *status >= 400);
     let mut out = match status {
-        Some(status) => ModelError::from_status(status, shorten(&message)),
-        None => ModelError::new(ModelErrorKind::Other, shorten(&message)),
+        Some(status) => ModelError::from_status(status, message.clone()),
+        None => ModelError::new(ModelErrorKind::Other, message.clone()),
     };
     out.kind = kind(status, error, response, &message);
     out.with_retry_after(response.headers.as_ref().and_then(retry_after))
@@ -306,5 +311,26 @@ mod tests {
         let error = model_error(&error, &Secret::from("sk-secret"));
         assert_eq!((error.kind, error.status), (ModelErrorKind::Auth, Some(401)));
         assert_eq!(error.message, "Incorrect API key provided: [key]");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_of_what_a_provider_reports_as_the_end() {
+        let error = reported("server_error: for key sk-secret", &Secret::from("sk-secret"));
+        assert_eq!(error.kind, ModelErrorKind::Overloaded);
+        assert_eq!(error.message, "server_error: for key [key]");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_before_the_text_is_cut() {
+        let text = format!("{}sk-secret and more", "x".repeat(MAX_MESSAGE - 4));
+        let key = Secret::from("sk-secret");
+        let event = serde_json::json!({"error": {"message": text}}).to_string();
+        for error in [
+            reported(&text, &key),
+            model_error(&ProviderError::from_provider_body(event), &key),
+        ] {
+            assert!(!error.message.contains("sk-"), "{}", error.message);
+            assert!(error.message.chars().count() <= MAX_MESSAGE + 1);
+        }
     }
 }

@@ -155,7 +155,7 @@ impl State {
             None => {
                 let finished = self.streamed.take()?.finish().await;
                 let ended = finished.map_err(|error| failure::model_error(&error, &self.key));
-                return Some(ended.and_then(|response| self.decoder.finish(&response, &mut self.ready)));
+                return Some(ended.and_then(|response| self.decoder.finish(&response, &self.key, &mut self.ready)));
             }
         }
         Some(Ok(()))

@@ -19,6 +19,7 @@ mod loop_basics;
 mod mechanisms;
 mod pauses;
 mod readme;
+mod robust;
 mod services;
 mod streams;
 mod structured;

@@ -211,3 +211,27 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn an_answer_has_a_size_that_it_cannot_pass() {
+    let page = "x".repeat(Fold::MAX_BYTES / 4);
+    let mut fold = Fold::default();
+    for _ in 0..4 {
+        fold.push(ModelDelta::Text { text: page.clone() });
+    }
+    // The part itself takes its place too.
+    assert!(fold.is_full());
+    let error = fold.finish(MessageId::fresh(), "m").unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Malformed);
+}
+
+#[test]
+fn parts_without_content_fill_an_answer_too() {
+    let mut fold = Fold::default();
+    let mut pieces = 0;
+    while !fold.is_full() && pieces < Fold::MAX_BYTES {
+        fold.push(ModelDelta::Part(Part::text("")));
+        pieces += 1;
+    }
+    assert!(fold.is_full() && pieces < Fold::MAX_BYTES / 50, "{pieces}");
+}
