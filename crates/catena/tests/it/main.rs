@@ -1,6 +1,7 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod background;
 mod cancel;
 mod chain_limits;
 mod chain_paths;
@@ -20,6 +21,7 @@ mod mechanisms;
 mod pauses;
 mod readme;
 mod services;
+mod state_slots;
 mod streams;
 mod structured;
 mod support;
