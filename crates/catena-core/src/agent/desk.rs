@@ -242,6 +242,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_run_is_not_refused_for_a_moments_work_and_cancelling_does_not_reach_that() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let brief = desk.enter_briefly(&"t".into(), &never, WAIT).await.unwrap();
+        let mut run = Box::pin(enter(&desk, OnBusy::Reject, &never));
+        assert!(futures::poll!(&mut run).is_pending());
+        assert!(!desk.cancel(&"t".into()), "there is no run to cancel");
+        let second = enter(&desk, OnBusy::Reject, &never).await;
+        assert!(matches!(second, Err(Error::Busy(_))), "a run is next");
+        drop(brief);
+        let _run = run.await.unwrap();
+        assert!(desk.cancel(&"t".into()));
+        assert!(never.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn waiting_has_a_limit() {
         let (desk, never) = (Desk::default(), CancellationToken::new());
         let _first = enter(&desk, OnBusy::Reject, &never).await.unwrap();
