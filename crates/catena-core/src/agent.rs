@@ -35,7 +35,7 @@ use crate::output::OutputFormat;
 use crate::principal::Agents;
 use crate::prompt::Prompt;
 use crate::tool::Tool;
-use background::Background;
+use background::Tasks;
 
 /// A model, some tools, and a chain of middleware.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub(crate) struct AgentShared {
     pub(crate) limits: Limits,
     pub(crate) store: Arc<dyn Checkpointer>,
     pub(crate) agents: Arc<dyn Agents>,
-    pub(crate) background: Background,
+    pub(crate) background: Tasks,
     pub(crate) live: LiveStore,
     pub(crate) desk: Desk,
 }
@@ -109,7 +109,8 @@ impl Agent {
         RunHandle::launch(self, invocation.into(), true)
     }
 
-    /// Waits until runs and background work are done, at most `limit`. Returns whether everything was done.
+    /// Waits until runs and background work are done, at most `limit`. Returns whether everything was done. Background work that is not
+    /// is cancelled then: its model calls and its waiting for the thread end at once.
     pub async fn shutdown(&self, limit: Duration) -> bool {
         self.shared.background.drain(limit).await
     }

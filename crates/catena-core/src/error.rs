@@ -124,6 +124,16 @@ pub enum Error {
         #[source]
         source: serde_json::Error,
     },
+    /// State cannot be changed from there.
+    #[error("`{by}` cannot change state slot `{slot}` here: {reason}")]
+    ReadOnly {
+        /// The slot's key.
+        slot: String,
+        /// The middleware or tool that tried.
+        by: String,
+        /// Why, naming the hook, and where it can be done.
+        reason: &'static str,
+    },
     /// An error of a middleware's or an application's own.
     #[error("{0}")]
     Other(String),
@@ -152,7 +162,7 @@ impl Error {
             Self::Unknown { .. } => "unknown_name",
             Self::Cancelled => "cancelled",
             Self::Store(_) => "store",
-            Self::State { .. } => "state",
+            Self::State { .. } | Self::ReadOnly { .. } => "state",
             Self::Other(_) => "other",
         }
     }

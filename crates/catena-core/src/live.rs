@@ -1,6 +1,7 @@
 //! Live values: what a run or a thread holds and no journal can: a shell, a connection, a permit.
 //!
-//! A value is dropped when its run ends, or when its thread has been idle for [`LiveStore::IDLE`].
+//! A value is dropped when its run ends; that of a thread when the thread has been idle for [`LiveStore::IDLE`] and some run of the agent
+//! asks for a thread's values then, or when the agent is dropped.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -47,6 +48,12 @@ impl Live {
             .remove(&(TypeId::of::<T>(), key.to_owned()))?
             .downcast()
             .ok()
+    }
+
+    /// Drops them all.
+    pub(crate) fn clear(&self) {
+        // Outside the lock: what is dropped may look here.
+        drop(std::mem::take(&mut *self.values()));
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {

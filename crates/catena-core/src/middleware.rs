@@ -84,7 +84,7 @@ pub trait Middleware: Send + Sync + 'static {
         &[]
     }
 
-    /// Tools to offer. A pure function of state: asked at every turn, and again when a run is resumed.
+    /// Tools to offer. A pure function of state, which it can read and not change: asked at every turn, and again when a run is resumed.
     async fn tools(&self, run: &RunContext) -> Result<Vec<Arc<dyn Tool>>> {
         let _ = run;
         Ok(Vec::new())
@@ -113,7 +113,8 @@ pub trait Middleware: Send + Sync + 'static {
         Ok(AfterModel::Continue)
     }
 
-    /// A gate: judges one call. A pure question, which may be asked again after a replacement and after a pause.
+    /// A gate: judges one call. A pure question, which may be asked again after a replacement and after a pause; it can read state and not
+    /// change it.
     async fn before_tool_call(&self, turn: &Turn, call: &ToolCall) -> Result<ToolDecision> {
         let _ = (turn, call);
         Ok(ToolDecision::Allow)
@@ -136,7 +137,7 @@ pub trait Middleware: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Sees every event, changes nothing, must not block.
+    /// Sees every event, changes nothing, state included, must not block.
     fn observe(&self, run: &RunContext, event: &RunEvent) {
         let _ = (run, event);
     }

@@ -26,12 +26,27 @@ pub enum Stability {
 /// A piece of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
+    // Not public: only `Prompt::push` makes sections, and it takes no text from outside that is not fenced.
+    owner: Arc<str>,
+    stability: Stability,
+    text: Arc<str>,
+}
+
+impl Section {
     /// The middleware that wrote it, or `agent`.
-    pub owner: Arc<str>,
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// How long it stays the same.
-    pub stability: Stability,
+    pub fn stability(&self) -> Stability {
+        self.stability
+    }
+
     /// The text as the model reads it; text from outside is fenced already.
-    pub text: Arc<str>,
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// The system prompt of one model call.
@@ -55,7 +70,7 @@ impl Prompt {
     }
 
     /// Adds sections made before.
-    pub fn extend(&mut self, sections: impl IntoIterator<Item = Section>) {
+    pub(crate) fn extend(&mut self, sections: impl IntoIterator<Item = Section>) {
         Arc::make_mut(&mut self.sections).extend(sections);
     }
 

@@ -4,6 +4,7 @@
 //! asks again. A run that is resumed is the same loop over a record that was loaded.
 
 mod admit;
+mod amend;
 mod announce;
 mod gates;
 mod machine;
@@ -17,5 +18,6 @@ mod structured;
 mod tool_call;
 mod tools;
 
+pub(crate) use amend::amend;
 pub(crate) use results::result_message;
 pub(crate) use session::run;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::background::Background;
+use super::background::Tasks;
 use super::{Agent, AgentShared, Desk, Limits};
 use crate::chain::{Chain, Order};
 use crate::checkpoint::{Checkpointer, MemoryCheckpointer};
@@ -161,7 +161,7 @@ impl AgentBuilder {
             limits: self.limits,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryCheckpointer::new())),
             agents: self.agents,
-            background: Background::new(),
+            background: Tasks::new(),
             live: LiveStore::default(),
             desk: Desk::default(),
         };

@@ -36,12 +36,15 @@ struct Inner {
 struct Seat {
     /// Cancels the run that has it.
     holder: CancellationToken,
+    /// Whether it is taken for a moment only: then nobody is refused.
+    brief: bool,
     /// Those who wait for it, in the order in which they came.
     waiting: VecDeque<Waiting>,
 }
 
 struct Waiting {
     cancel: CancellationToken,
+    brief: bool,
     place: oneshot::Sender<Place>,
 }
 
@@ -54,6 +57,16 @@ pub(crate) struct Place {
 }
 
 impl Desk {
+    /// Gets the thread for a moment, for no run: waits in line. Cancelling the thread's run does not reach it.
+    pub(crate) async fn enter_briefly(
+        &self,
+        thread: &ThreadId,
+        cancel: &CancellationToken,
+        wait: Duration,
+    ) -> Result<Place> {
+        self.queue(thread, OnBusy::Enqueue, true, cancel, wait).await
+    }
+
     /// Gets the thread, waiting in line if that is asked for.
     pub(crate) async fn enter(
         &self,
@@ -62,25 +75,41 @@ impl Desk {
         cancel: &CancellationToken,
         wait: Duration,
     ) -> Result<Place> {
+        self.queue(thread, on_busy, false, cancel, wait).await
+    }
+
+    async fn queue(
+        &self,
+        thread: &ThreadId,
+        on_busy: OnBusy,
+        brief: bool,
+        cancel: &CancellationToken,
+        wait: Duration,
+    ) -> Result<Place> {
         let busy = || Error::Busy(thread.clone());
         let turn = {
             let mut seats = lock(&self.inner.seats);
             let Some(seat) = seats.get_mut(thread) else {
-                let holder = cancel.clone();
-                let waiting = VecDeque::new();
-                seats.insert(thread.clone(), Seat { holder, waiting });
+                let seat = Seat {
+                    // A token of its own when it is brief: the work goes on when the thread's run is cancelled.
+                    holder: if brief { cancel.child_token() } else { cancel.clone() },
+                    brief,
+                    waiting: VecDeque::new(),
+                };
+                seats.insert(thread.clone(), seat);
                 return Ok(Place::new(self.inner.clone(), thread.clone()));
             };
             seat.waiting.retain(|waiting| !waiting.place.is_closed());
-            if on_busy == OnBusy::Reject || seat.waiting.len() >= WAITING {
+            let by_a_run = !seat.brief || seat.waiting.iter().any(|waiting| !waiting.brief);
+            if (on_busy == OnBusy::Reject && by_a_run) || seat.waiting.len() >= WAITING {
                 return Err(busy());
             }
             if on_busy == OnBusy::CancelFirst {
                 seat.holder.cancel();
             }
             let (place, turn) = oneshot::channel();
-            let cancel = cancel.clone();
-            seat.waiting.push_back(Waiting { cancel, place });
+            let cancel = if brief { cancel.child_token() } else { cancel.clone() };
+            seat.waiting.push_back(Waiting { cancel, brief, place });
             turn
         };
         tokio::select! {
@@ -94,7 +123,8 @@ impl Desk {
     /// Cancels the run that has the thread. Returns whether there is one.
     pub(crate) fn cancel(&self, thread: &ThreadId) -> bool {
         let seats = lock(&self.inner.seats);
-        seats.get(thread).map(|seat| seat.holder.cancel()).is_some()
+        let seat = seats.get(thread).filter(|seat| !seat.brief);
+        seat.map(|seat| seat.holder.cancel()).is_some()
     }
 
     /// Forgets a thread that was deleted.
@@ -132,6 +162,7 @@ impl Drop for Place {
         };
         while let Some(next) = seat.waiting.pop_front() {
             seat.holder = next.cancel;
+            seat.brief = next.brief;
             match next.place.send(Self::new(self.inner.clone(), self.thread.clone())) {
                 Ok(()) => return,
                 // It was waited for no longer.
@@ -208,6 +239,21 @@ mod tests {
         assert!(!never.is_cancelled());
         assert!(matches!(second.await, Err(Error::Cancelled)));
         assert!(third.await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_is_not_refused_for_a_moments_work_and_cancelling_does_not_reach_that() {
+        let (desk, never) = (Desk::default(), CancellationToken::new());
+        let brief = desk.enter_briefly(&"t".into(), &never, WAIT).await.unwrap();
+        let mut run = Box::pin(enter(&desk, OnBusy::Reject, &never));
+        assert!(futures::poll!(&mut run).is_pending());
+        assert!(!desk.cancel(&"t".into()), "there is no run to cancel");
+        let second = enter(&desk, OnBusy::Reject, &never).await;
+        assert!(matches!(second, Err(Error::Busy(_))), "a run is next");
+        drop(brief);
+        let _run = run.await.unwrap();
+        assert!(desk.cancel(&"t".into()));
+        assert!(never.is_cancelled());
     }
 
     #[tokio::test(start_paused = true)]

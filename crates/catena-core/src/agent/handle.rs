@@ -85,7 +85,10 @@ impl RunHandle {
     /// Dropping the future cancels the run.
     pub async fn outcome(mut self) -> Result<RunResult> {
         self.events = None;
-        match (&mut self.task).await {
+        let ended = (&mut self.task).await;
+        // There is nothing left to cancel: work that the run started in the background goes on.
+        self.guard.disarm();
+        match ended {
             Ok(result) => result,
             Err(error) if error.is_cancelled() => Err(Error::Cancelled),
             Err(_) => Err(Error::Panic("the run".into())),

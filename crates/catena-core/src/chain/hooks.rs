@@ -53,9 +53,13 @@ impl<'a> Called<'a> {
         self.settle(protect(|| self.what(), Some(self.entry.middleware.budget()), future).await)
     }
 
-    /// A wrap: its time is that of what it wraps, which has limits of its own.
+    /// A wrap: its time is that of what it wraps, which has limits of its own. An error that it returns may be only what it passes on, so
+    /// what it did to the state stays; its own panic takes that back.
     pub(super) async fn unlimited<T>(&self, future: BoxFuture<'_, Result<T>>) -> Result<T> {
-        self.settle(protect(|| self.what(), None, future).await)
+        match protect(|| self.what(), None, Box::pin(async { Ok(future.await) })).await {
+            Ok(result) => result,
+            Err(own) => self.settle(Err(own)),
+        }
     }
 
     /// Takes back what a failed hook did to the state.
@@ -125,7 +129,7 @@ impl<'a> Called<'a> {
 /// A hook that a cancellation cuts off leaves as little behind as one that fails.
 impl Drop for Called<'_> {
     fn drop(&mut self) {
-        self.run.undo_changes();
+        self.run.hook_done();
     }
 }
 
@@ -150,7 +154,8 @@ impl Chain {
     pub(crate) async fn before_agent(&self, intake: &mut Intake) -> Result<Stopped> {
         for segment in self.segments() {
             let stopped = match segment.as_slice() {
-                [one] => one.before_agent(intake).await?,
+                // A parallel-safe one keeps to the same rules when it happens to stand alone.
+                [one] if !one.is_parallel() => one.before_agent(intake).await?,
                 wave => super::wave::run(wave, intake).await?,
             };
             if stopped.is_some() {

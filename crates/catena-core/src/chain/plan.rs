@@ -167,7 +167,7 @@ impl Planned {
         }
     }
 
-    fn is_parallel(&self) -> bool {
+    pub(super) fn is_parallel(&self) -> bool {
         self.middleware.parallel_safe()
     }
 }

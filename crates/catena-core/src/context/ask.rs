@@ -15,8 +15,8 @@ use crate::record::Entry;
 
 /// A model that a middleware may ask something for purposes of its own: a summary, a title, a selection.
 ///
-/// Such a call never goes through the chain, so it cannot recurse. It has a time limit, ends with the run, is counted under the
-/// middleware's name, and is never streamed as the answer.
+/// Such a call never goes through the chain, so it cannot recurse. It has a time limit, ends with the run or, in background work, with the
+/// agent's shutdown, is counted under the middleware's name, and is never streamed as the answer.
 #[derive(Clone)]
 pub struct ModelHandle {
     run: RunContext,
@@ -56,6 +56,10 @@ impl ModelHandle {
     /// # Cancel safety
     /// Dropping the future ends the call; its tokens are then not counted.
     pub async fn ask(&self, mut request: ModelRequest) -> Result<AssistantMessage> {
+        if self.run.spawned().is_none() && self.run.shared.is_over() {
+            let message = "the run is over; ask through the handle that `spawn` gives";
+            return Err(ModelError::new(ModelErrorKind::Cancelled, message).into());
+        }
         request.model = self.model.clone();
         let call = tokio::time::timeout(self.limit, self.collect(&request));
         let message = tokio::select! {
@@ -88,12 +92,16 @@ impl ModelHandle {
             model: model.clone(),
             usage,
         };
-        self.run
-            .shared
-            .internal
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(entry);
+        match self.run.spawned() {
+            Some(spawned) => spawned.account(entry),
+            None => self
+                .run
+                .shared
+                .internal
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(entry),
+        }
         self.run.emit_kind(EventKind::Usage {
             by: Some(by),
             model,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLo
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Extensions, ModelHandle};
+use super::{Background, Extensions, ModelHandle, Spawned};
 use crate::agent::{AgentShared, Tree};
 use crate::error::{Error, Result};
 use crate::event::{EventKind, EventSink};
@@ -14,8 +14,8 @@ use crate::live::Live;
 use crate::message::{Message, ToolCall};
 use crate::middleware::Hook;
 use crate::principal::{Agents, Principal, Resources};
-use crate::record::{CallRecord, Counts, Entry, Thread};
-use crate::state::{Slot, SlotValue, StateStore, Writer};
+use crate::record::{CallRecord, Counts, Entry, RunRecord, Thread};
+use crate::state::{Slot, SlotValue, StateStore, Undone, Writer};
 
 /// A cheap handle on a run, the same in every hook, tool and observer.
 ///
@@ -58,6 +58,8 @@ struct Stamp {
     call: Option<CallId>,
     /// Under which the hook's changes of state can be taken back.
     writer: Writer,
+    /// What makes the handle one of background work.
+    spawned: Option<Arc<Spawned>>,
 }
 
 impl RunShared {
@@ -68,6 +70,16 @@ impl RunShared {
 
     pub(crate) fn thread_mut(&self) -> RwLockWriteGuard<'_, Thread> {
         self.thread.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run is over, or waits for an answer: nothing is journalled any more, and what it held is dropped.
+    pub(crate) fn close(&self) {
+        self.state.close();
+        self.live_run.clear();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.is_closed()
     }
 
     /// Model calls of middlewares that are not recorded yet.
@@ -91,13 +103,19 @@ impl RunContext {
         }
     }
 
+    /// For one call of a hook. What it changes is taken back unless it is [kept](Self::keep_changes) before it is [done](Self::hook_done).
     pub(crate) fn stamped(&self, middleware: &Arc<str>, hook: Hook, call: Option<&CallId>) -> Self {
+        self.held_by(middleware, hook, call, self.shared.state.writer())
+    }
+
+    fn held_by(&self, middleware: &Arc<str>, hook: Hook, call: Option<&CallId>, writer: Writer) -> Self {
         let stamp = Stamp {
             middleware: Some(middleware.clone()),
             tool: None,
             hook: Some(hook),
             call: call.cloned(),
-            writer: self.shared.state.writer(),
+            writer,
+            spawned: None,
         };
         Self {
             shared: self.shared.clone(),
@@ -105,11 +123,9 @@ impl RunContext {
         }
     }
 
-    /// For an observer, at an event of this handle's. What it changes is never taken back.
+    /// For an observer, at an event of this handle's.
     pub(crate) fn observed_by(&self, middleware: &Arc<str>) -> Self {
-        let mut observer = self.stamped(middleware, Hook::Observe, self.call());
-        observer.stamp.writer = Writer::default();
-        observer
+        self.held_by(middleware, Hook::Observe, self.call(), Writer::default())
     }
 
     pub(crate) fn for_call(&self, call: &ToolCall) -> Self {
@@ -196,10 +212,17 @@ impl RunContext {
 
     /// The model turn, from 1; 0 before the first.
     pub fn turn(&self) -> u32 {
-        self.shared.thread().run().map_or(0, |run| run.turns())
+        self.of_this_run(RunRecord::turns).unwrap_or_default()
     }
 
-    /// Reads the thread's record. Keep it short: the run waits for readers before it appends.
+    /// The run's own part of the record; none before it is admitted, when the record still has the last run's.
+    fn of_this_run<R>(&self, read: impl FnOnce(&RunRecord) -> R) -> Option<R> {
+        let thread = self.shared.thread();
+        thread.run().filter(|run| run.id() == self.run_id()).map(read)
+    }
+
+    /// Reads the thread's record. Keep it short: the run waits for readers before it appends. `read` must not call a handle on the run,
+    /// which could wait for ever.
     pub fn record<R>(&self, read: impl FnOnce(&Thread) -> R) -> R {
         read(&self.shared.thread())
     }
@@ -211,21 +234,16 @@ impl RunContext {
 
     /// Turns, attempts, calls and tokens so far.
     pub fn counts(&self) -> Counts {
-        let thread = self.shared.thread();
         Counts {
-            run: thread.run().map(|run| run.totals().clone()).unwrap_or_default(),
-            thread: thread.totals().clone(),
+            run: self.of_this_run(|run| run.totals().clone()).unwrap_or_default(),
+            thread: self.record(|thread| thread.totals().clone()),
             tree: self.shared.tree.totals(),
         }
     }
 
     /// The calls of this run that have a result, in the order in which they ended.
     pub fn calls(&self) -> Arc<Vec<Arc<CallRecord>>> {
-        self.shared
-            .thread()
-            .run()
-            .map(|run| run.calls().clone())
-            .unwrap_or_default()
+        self.of_this_run(|run| run.calls().clone()).unwrap_or_default()
     }
 
     /// A state slot's value; the default if it was never set.
@@ -241,12 +259,24 @@ impl RunContext {
         self.shared.state.raw(key)
     }
 
-    /// Changes a state slot: atomic, and durable with the step it is made in. `change` must be quick: it runs under a lock.
+    /// Changes a state slot: atomic, and durable with the step it is made in. `change` must be quick: it runs under a lock, so it must not
+    /// call a handle on the run either, which would wait for ever.
     ///
     /// # Errors
-    /// [`Error::State`] if what is stored is of another shape, or the new value cannot be written as JSON.
+    /// [`Error::State`] if what is stored is of another shape, or the new value cannot be written as JSON. [`Error::ReadOnly`] where state
+    /// can be read only: in `tools`, `before_tool_call` and `observe`, which are asked and do nothing; in background work, whose own
+    /// [`update`](Background::update) it is; and when the run is over.
     pub fn update<T: SlotValue, R>(&self, slot: &Slot<T>, change: impl FnOnce(&mut T) -> R) -> Result<R> {
+        let read_only = |reason| Error::ReadOnly {
+            slot: slot.key().to_owned(),
+            by: self.source().unwrap_or("catena").to_owned(),
+            reason,
+        };
+        if let Some(reason) = self.read_only() {
+            return Err(read_only(reason));
+        }
         let result = self.shared.state.update(slot, self.stamp.writer, change)?;
+        let result = result.ok_or_else(|| read_only("the run is over; use the handle that `spawn` gives"))?;
         if self.shared.events.is_watched() {
             self.emit_kind(EventKind::StateChanged {
                 key: slot.key().to_owned(),
@@ -255,12 +285,26 @@ impl RunContext {
         Ok(result)
     }
 
+    /// Why state cannot be changed through this handle, if so.
+    fn read_only(&self) -> Option<&'static str> {
+        if self.spawned().is_some() {
+            return Some("background work changes state through `Background::update`");
+        }
+        match self.hook() {
+            Some(Hook::Tools) => Some("`tools` only offers; change state in `before_agent`"),
+            Some(Hook::BeforeToolCall) => Some("`before_tool_call` only judges; change state in `wrap_tool_call`"),
+            Some(Hook::Observe) => Some("`observe` only looks; change state in a hook that acts"),
+            _ => None,
+        }
+    }
+
     /// Values that cannot be stored, dropped when the run ends.
     pub fn live(&self) -> &Live {
         &self.shared.live_run
     }
 
-    /// Values that cannot be stored, dropped when the thread has been idle for ten minutes.
+    /// Values that cannot be stored, dropped once the thread has been idle for ten minutes: not by a clock, but when a run of
+    /// the agent next asks for values of a thread. What must be released on time keeps its own.
     pub fn live_thread(&self) -> &Live {
         self.shared
             .live_thread
@@ -315,23 +359,51 @@ impl RunContext {
         self.shared.events.emit(self, kind);
     }
 
-    /// Starts work that outlives the hook. It is bounded, drained at shutdown, and lost when the process dies: what it does must be
-    /// derivable again from the record.
+    /// Starts work that outlives the hook, and the run. It asks models and changes state through the [`Background`] handle it is given;
+    /// this one is of no use to it once the run is over. A cancelled run's work goes on. It has [`Background::TIME_LIMIT`], is drained at
+    /// [shutdown](crate::Agent::shutdown), and is lost when the process dies: what it does must be derivable again from the record.
+    ///
+    /// ```
+    /// # use catena_core::{context::RunContext, state::Slot, Result};
+    /// const SEEN: Slot<usize> = Slot::thread("memory.seen");
+    /// # fn after_agent(run: &RunContext) -> Result<()> {
+    /// let messages = run.messages();
+    /// run.spawn(async move |background| {
+    ///     let seen = messages.len();
+    ///     if let Err(error) = background.update(&SEEN, move |value| *value = seen).await {
+    ///         background.run().warn(error.to_string());
+    ///     }
+    /// })
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Other`] if too much is going on already.
-    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        self.shared.agent.background.spawn(work)
+    pub fn spawn<W: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Background) -> W) -> Result<()> {
+        let tasks = &self.shared.agent.background;
+        let mut run = self.clone();
+        run.stamp.writer = Writer::default();
+        run.stamp.spawned = Some(Arc::new(Spawned::new(tasks.cancellation())));
+        tasks.spawn(Background::new(run), work)
     }
 
-    /// Completes when the run is cancelled.
+    /// What makes the handle one of background work.
+    pub(crate) fn spawned(&self) -> Option<&Arc<Spawned>> {
+        self.stamp.spawned.as_ref()
+    }
+
+    fn token(&self) -> &CancellationToken {
+        self.spawned().map_or(&self.shared.cancel, |spawned| &spawned.cancel)
+    }
+
+    /// Completes when the run is cancelled; in background work, when the agent shuts down.
     pub async fn cancelled(&self) {
-        self.shared.cancel.cancelled().await;
+        self.token().cancelled().await;
     }
 
-    /// Whether the run is cancelled.
+    /// Whether the run is cancelled; in background work, whether the agent shuts down.
     pub fn is_cancelled(&self) -> bool {
-        self.shared.cancel.is_cancelled()
+        self.token().is_cancelled()
     }
 
     /// What the hook that holds this handle did to the state stays. Yields the slots' keys.
@@ -341,7 +413,21 @@ impl RunContext {
 
     /// Takes back what the hook that holds this handle did to the state. Returns whether it did anything.
     pub(crate) fn undo_changes(&self) -> bool {
-        self.shared.state.undo(self.stamp.writer)
+        self.undone(self.shared.state.undo(self.stamp.writer))
+    }
+
+    /// The hook that holds this handle is over: takes back what was not kept.
+    pub(crate) fn hook_done(&self) {
+        self.undone(self.shared.state.done(self.stamp.writer));
+    }
+
+    fn undone(&self, undone: Undone) -> bool {
+        for key in undone.kept {
+            self.warn(format!(
+                "the change of state slot `{key}` could not be taken back: someone else has changed it since"
+            ));
+        }
+        undone.any
     }
 }
 

@@ -44,7 +44,9 @@ impl Turn {
         &self.batch
     }
 
-    /// Lets `summary` stand for everything up to the message `up_to`, in this request and from now on. The record keeps what was said.
+    /// Lets `summary` stand for everything up to the message `up_to`, in this request and from now on. The record keeps what was said. It
+    /// is durable with the hook's step, from `before_model`, `after_model` and `after_tool_call` alike; with an answer that fails, its folds are
+    /// dropped.
     ///
     /// # Errors
     /// [`Error::Unknown`](crate::Error::Unknown) if neither the request nor the thread has such a message.

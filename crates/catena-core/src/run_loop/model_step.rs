@@ -125,9 +125,10 @@ impl Runner {
         }
     }
 
-    async fn record(&mut self, turn: Turn, step: ModelStep, stopped: crate::chain::Stopped) -> Result<()> {
+    async fn record(&mut self, mut turn: Turn, step: ModelStep, stopped: crate::chain::Stopped) -> Result<()> {
         let (again, complete) = (step.ask_again, step.structured.is_some());
-        let mut entries = vec![Entry::Model(step)];
+        let mut entries = std::mem::take(&mut turn.staged);
+        entries.push(Entry::Model(step));
         if complete {
             let closed = self.accepting(&entries, turn.request.output.as_ref());
             entries.extend(closed);

@@ -244,6 +244,8 @@ impl Runner {
     /// Runs `after_agent` and closes the run.
     pub(super) async fn finish(&self, outcome: &OutcomeRecord) -> Result<()> {
         self.agent.chain.after_agent(&self.run, outcome).await;
+        // What comes later would not be journalled.
+        self.run.shared.close();
         let ended = Entry::RunEnded {
             run: self.run.run_id().clone(),
             outcome: outcome.clone(),

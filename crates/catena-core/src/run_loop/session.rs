@@ -69,7 +69,12 @@ fn reported(agent: &Arc<AgentShared>, launch: Launch, error: Error) -> Error {
     error
 }
 
-async fn lease(agent: &AgentShared, thread: &ThreadId, on_busy: OnBusy, cancel: &CancellationToken) -> Result<Lease> {
+pub(super) async fn lease(
+    agent: &AgentShared,
+    thread: &ThreadId,
+    on_busy: OnBusy,
+    cancel: &CancellationToken,
+) -> Result<Lease> {
     let deadline = Instant::now() + agent.limits.queue_wait;
     loop {
         match agent.store.acquire(thread, agent.limits.lease).await {
@@ -130,6 +135,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
         }
     };
     let halted = supervise(agent, lease, &cancel, to_the_end(&mut runner, answers)).await;
+    runner.run.shared.close();
     let result = concluded(&mut runner, halted);
     agent.live.rest(runner.run.thread_id());
     place.keep(lease.token, runner.run.shared.thread.clone());
@@ -141,7 +147,7 @@ async fn guarded<T>(work: impl Future<Output = Result<T>> + Send) -> Result<T> {
     protect(|| "the run".to_owned(), None, Box::pin(work)).await
 }
 
-async fn load(agent: &AgentShared, id: &ThreadId, lease: &Lease, place: &Place) -> Result<Record> {
+pub(super) async fn load(agent: &AgentShared, id: &ThreadId, lease: &Lease, place: &Place) -> Result<Record> {
     let record = place.kept(lease).unwrap_or_else(|| empty(id));
     let length = read(&record, Thread::length);
     if length < lease.length {
@@ -153,13 +159,13 @@ async fn load(agent: &AgentShared, id: &ThreadId, lease: &Lease, place: &Place) 
 }
 
 /// A thread, shared with the desk that keeps it for the next run.
-type Record = Arc<RwLock<Thread>>;
+pub(super) type Record = Arc<RwLock<Thread>>;
 
 fn empty(id: &ThreadId) -> Record {
     Arc::new(RwLock::new(Thread::new(id.clone())))
 }
 
-fn read<R>(record: &Record, read: impl FnOnce(&Thread) -> R) -> R {
+pub(super) fn read<R>(record: &Record, read: impl FnOnce(&Thread) -> R) -> R {
     read(&record.read().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -126,7 +126,8 @@ impl Runner {
             by: None,
             ends_run,
         };
-        self.commit_worked(vec![ended], Some(duration)).await
+        let entries = [ended].into_iter().chain(std::mem::take(&mut turn.staged)).collect();
+        self.commit_worked(entries, Some(duration)).await
     }
 }
 

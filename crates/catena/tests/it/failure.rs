@@ -35,7 +35,16 @@ impl Faulty {
             return Ok(());
         }
         change();
-        run.update(&LEFT, |left| *left += 1)?;
+        let taken_back = match hook {
+            // They cannot change state.
+            Hook::Tools | Hook::BeforeToolCall => false,
+            // An error that they return may be one that they pass on.
+            Hook::WrapModelCall | Hook::WrapToolCall => !matches!(self.fault, Fault::Error),
+            _ => true,
+        };
+        if taken_back {
+            run.update(&LEFT, |left| *left += 1)?;
+        }
         match self.fault {
             Fault::Error => Err(Error::other("out of order")),
             Fault::Panic => panic!("{SECRET}"),

@@ -1,6 +1,7 @@
 //! Behaviour of the public interface. One file per promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod background;
 mod cancel;
 mod chain_limits;
 mod chain_paths;
@@ -21,6 +22,7 @@ mod pauses;
 mod readme;
 mod robust;
 mod services;
+mod state_slots;
 mod streams;
 mod structured;
 mod support;

@@ -400,7 +400,7 @@ async fn stable_sections_come_first() {
     let owners: Vec<_> = prompt
         .ordered()
         .iter()
-        .map(|section| section.owner.to_string())
+        .map(|section| section.owner().to_owned())
         .collect();
     assert_eq!(owners, ["agent", "static", "per_thread", "per_run", "per_turn"]);
 }

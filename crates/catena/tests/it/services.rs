@@ -413,7 +413,7 @@ async fn background_work_is_bounded_and_drained() {
                     tokio::time::sleep(Duration::from_secs(30)).await;
                     log.add("done");
                 };
-                refused += usize::from(turn.run().spawn(work).is_err());
+                refused += usize::from(turn.run().spawn(|_| work).is_err());
             }
             log.add(format!("{refused} refused"));
             Ok(Flow::Continue)

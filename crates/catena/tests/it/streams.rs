@@ -421,10 +421,9 @@ async fn a_reader_that_falls_behind_is_told_what_it_missed() {
 #[tokio::test(start_paused = true)]
 async fn events_end_with_the_run() {
     let busy = before_model_fn("busy", |turn| {
-        let run = turn.run().clone();
-        turn.run().spawn(async move {
-            tokio::time::sleep(Duration::from_secs(3_600)).await;
-            run.emit("late", json!(1));
+        turn.run().spawn(async move |background| {
+            tokio::time::sleep(Duration::from_secs(300)).await;
+            background.run().emit("late", json!(1));
         })?;
         Ok(Flow::Continue)
     });

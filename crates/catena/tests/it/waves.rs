@@ -96,10 +96,9 @@ impl Middleware for Member {
             }
             Deed::Stop => return Ok(Flow::Stop(Ending::stopped("x", "x"))),
             Deed::Replace => {
-                let mut sections = intake.prompt.sections().to_vec();
-                sections[0].text = "BASE!".into();
-                intake.prompt.retain(|_| false);
-                intake.prompt.extend(sections);
+                let mut first = true;
+                intake.prompt.retain(|_| !std::mem::take(&mut first));
+                intake.prompt.push("base", Stability::PerRun, "BASE!");
             }
             Deed::Shorten => intake.prompt.retain(|_| false),
             Deed::Fail => return Err(Error::other("no memory")),

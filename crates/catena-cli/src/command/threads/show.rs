@@ -121,7 +121,7 @@ fn contents(entry: &Entry, paint: Paint) -> Vec<String> {
         Entry::Admitted { input, prompt } => {
             let sections = prompt
                 .iter()
-                .map(|section| format!("prompt section of {}", clean(&section.owner)));
+                .map(|section| format!("prompt section of {}", clean(section.owner())));
             input
                 .iter()
                 .map(|input| message(input))
