@@ -14,7 +14,9 @@ use crate::event::EventKind;
 use crate::id::MessageId;
 use crate::message::AssistantMessage;
 use crate::model::{Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage, filtered};
-use crate::output::OutputStrategy;
+use crate::output::OutputFormat;
+
+use super::structured;
 
 /// What all attempts of one model step share.
 pub(super) struct ModelCall {
@@ -31,10 +33,17 @@ pub(super) struct ModelCall {
 struct Seen {
     /// Tokens of all attempts.
     usage: Usage,
-    /// The tools of each request that was answered, and of the last one.
-    offers: Vec<(Option<MessageId>, Arc<[String]>)>,
+    /// Each request that was answered, and the last one.
+    asked: Vec<Asked>,
     /// The message that those who watch have seen.
     message: Option<MessageId>,
+}
+
+/// What is kept of a request.
+struct Asked {
+    answer: Option<MessageId>,
+    offer: Arc<[String]>,
+    output: Option<OutputFormat>,
 }
 
 impl ModelCall {
@@ -60,12 +69,18 @@ impl ModelCall {
 
     /// The tools of the request that `answer` answers; of the last request, if a wrap wrote the answer itself.
     pub(super) fn offer(&self, answer: &MessageId) -> Arc<[String]> {
+        self.asked(answer, |asked| asked.offer.clone()).unwrap_or_default()
+    }
+
+    /// The object that `answer` was asked for, and how. Each request says it anew: a fallback may be asked in another way.
+    pub(super) fn output(&self, answer: &MessageId) -> Option<OutputFormat> {
+        self.asked(answer, |asked| asked.output.clone()).flatten()
+    }
+
+    fn asked<R>(&self, answer: &MessageId, read: impl FnOnce(&Asked) -> R) -> Option<R> {
         self.seen(|seen| {
-            let of_answer = seen.offers.iter().find(|(id, _)| id.as_ref() == Some(answer));
-            of_answer
-                .or(seen.offers.last())
-                .map(|(_, offer)| offer.clone())
-                .unwrap_or_default()
+            let of_answer = seen.asked.iter().find(|asked| asked.answer.as_ref() == Some(answer));
+            of_answer.or(seen.asked.last()).map(read)
         })
     }
 
@@ -83,21 +98,18 @@ impl ModelCall {
         }
     }
 
-    async fn attempt(&self, mut request: ModelRequest) -> Result<ModelResponse> {
+    async fn attempt(&self, request: ModelRequest) -> Result<ModelResponse> {
+        let request = structured::prepared(request);
         let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
         self.reset();
         self.seen(|seen| {
-            let offer = request.tool_specs().map(|spec| spec.name.clone()).collect();
-            seen.offers.push((None, offer));
+            seen.asked.push(Asked {
+                answer: None,
+                offer: request.tool_specs().map(|spec| spec.name.clone()).collect(),
+                output: request.output.clone(),
+            });
             seen.message = None;
         });
-        if let Some(format) = request
-            .output
-            .clone()
-            .filter(|format| format.strategy == OutputStrategy::Auto)
-        {
-            request.output = Some(format.resolved(request.model.profile()));
-        }
         if self.run.shared.events.is_watched() {
             let model = request.model.name().to_owned();
             self.run.emit_kind(EventKind::ModelStarted {
@@ -109,8 +121,8 @@ impl ModelCall {
         let message = self.collect(&request).await?;
         self.seen(|seen| {
             seen.message = Some(message.id.clone());
-            if let Some((answer, _)) = seen.offers.last_mut() {
-                *answer = Some(message.id.clone());
+            if let Some(asked) = seen.asked.last_mut() {
+                asked.answer = Some(message.id.clone());
             }
         });
         Ok(ModelResponse::new(message))

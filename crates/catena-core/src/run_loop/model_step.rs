@@ -56,6 +56,9 @@ impl Runner {
         let answered = self.answer(&mut turn, &call).await;
         match answered {
             Ok((response, again, stopped)) => {
+                if let Some(format) = call.output(&response.message.id) {
+                    turn.request.output = Some(format);
+                }
                 let step = self.step(&turn, &call, response, last_word, again);
                 self.record(turn, step, stopped.filter(|_| !last_word)).await
             }

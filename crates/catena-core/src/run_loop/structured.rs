@@ -18,7 +18,7 @@ use super::results::result_message;
 
 impl OutputFormat {
     /// With the way of asking that suits the model.
-    pub(super) fn resolved(mut self, profile: &ModelProfile) -> Self {
+    fn resolved(mut self, profile: &ModelProfile) -> Self {
         if self.strategy == OutputStrategy::Auto {
             self.strategy = match profile.structured_output {
                 NativeOutput::Schema => OutputStrategy::Native,
@@ -37,14 +37,15 @@ pub(super) async fn ask(
     request: ModelRequest,
 ) -> Result<ModelResponse> {
     let next = NextModel::new(chain, run, call);
-    let Some(format) = request.output.clone() else {
-        return next.call(request).await;
-    };
-    let format = format.resolved(request.model.profile());
-    let mut request = prepared(request, &format);
+    let mut request = request;
     let mut corrections = 0;
     loop {
         let mut response = next.call(request.clone()).await?;
+        // As the model was asked that answered; if none was, as the request has it.
+        let asked = call.output(&response.message.id).or_else(|| request.output.clone());
+        let Some(format) = asked.map(|format| format.resolved(request.model.profile())) else {
+            return Ok(response);
+        };
         match found(&format, &response) {
             Found::Value(value) => {
                 response.structured = Some(value);
@@ -64,12 +65,22 @@ pub(super) async fn ask(
     }
 }
 
-fn prepared(mut request: ModelRequest, format: &OutputFormat) -> ModelRequest {
+/// The request as the model gets it. This is the innermost step, so that the way of asking suits the model that a wrap has chosen, and no
+/// wrap takes the output tool for one that can be left out.
+pub(super) fn prepared(mut request: ModelRequest) -> ModelRequest {
+    let Some(format) = request.output.take() else {
+        return request;
+    };
+    let format = format.resolved(request.model.profile());
     if format.strategy == OutputStrategy::Tool {
-        request.tools_mut().push(Arc::new(OutputTool(format.spec().clone())));
-        request.tool_choice = ToolChoice::Required;
+        let tools = request.tools_mut();
+        tools.retain(|tool| tool.spec().name != format.spec().name);
+        tools.push(Arc::new(OutputTool(format.spec().clone())));
+        if request.tool_choice == ToolChoice::Auto {
+            request.tool_choice = ToolChoice::Required;
+        }
     }
-    request.output = Some(format.clone());
+    request.output = Some(format);
     request
 }
 

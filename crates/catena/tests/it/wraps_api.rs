@@ -1,0 +1,1 @@
+//! What wraps can do beside passing on.
