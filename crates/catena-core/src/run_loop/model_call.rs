@@ -15,6 +15,7 @@ use crate::id::MessageId;
 use crate::message::AssistantMessage;
 use crate::model::{Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, Usage, filtered};
 use crate::output::OutputFormat;
+use crate::record::{Entry, fold_messages};
 
 use super::structured;
 
@@ -37,6 +38,8 @@ struct Seen {
     asked: Vec<Asked>,
     /// The message that those who watch have seen.
     message: Option<MessageId>,
+    /// Folds of wraps.
+    staged: Vec<Entry>,
 }
 
 /// What is kept of a request.
@@ -60,6 +63,21 @@ impl ModelCall {
 
     fn seen<R>(&self, use_it: impl FnOnce(&mut Seen) -> R) -> R {
         use_it(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What wraps want journalled with the step.
+    pub(super) fn take_staged(&self) -> Vec<Entry> {
+        self.seen(|seen| std::mem::take(&mut seen.staged))
+    }
+
+    /// Does in `request` what wraps have folded so far.
+    pub(super) fn fold(&self, request: &mut ModelRequest) {
+        let folds = self.seen(|seen| seen.staged.clone());
+        for entry in folds {
+            if let Entry::Folded { up_to, summary, .. } = entry {
+                fold_messages(request.messages_mut(), &up_to, &summary);
+            }
+        }
     }
 
     /// Tokens of all attempts so far.
@@ -179,6 +197,10 @@ impl ModelCall {
 impl BaseModel for ModelCall {
     fn call(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse>> {
         Box::pin(self.attempt(request))
+    }
+
+    fn stage(&self, entry: Entry) {
+        self.seen(|seen| seen.staged.push(entry));
     }
 
     fn attempts(&self) -> u32 {

@@ -9,7 +9,9 @@ use crate::chain::{Chain, NextModel};
 use crate::context::RunContext;
 use crate::error::{Error, Result};
 use crate::message::{Message, Part, ToolCall};
-use crate::model::{ModelError, ModelErrorKind, ModelProfile, ModelRequest, ModelResponse, NativeOutput, ToolChoice};
+use crate::model::{
+    ModelError, ModelErrorKind, ModelProfile, ModelRequest, ModelResponse, NativeOutput, StopReason, ToolChoice,
+};
 use crate::output::{OutputFormat, OutputStrategy};
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutcome, ToolOutput, ToolSpec};
 
@@ -51,14 +53,15 @@ pub(super) async fn ask(
                 response.structured = Some(value);
                 return Ok(response);
             }
-            // Other tools come first: the object is due when the model has nothing left to call.
-            Found::OtherCalls => return Ok(response),
+            // Other tools come first: the object is due when the model has nothing left to call, and has not been paused by its provider.
+            Found::NotYet => return Ok(response),
             Found::Misfit(problem) if corrections >= format.corrections => {
                 let text = format!("the answer does not fit the schema after {corrections} correction(s): {problem}");
                 return Err(Error::Model(ModelError::new(ModelErrorKind::Malformed, text)));
             }
             Found::Misfit(problem) => {
                 corrections += 1;
+                call.fold(&mut request);
                 correct(&mut request, response, &format, &problem);
             }
         }
@@ -86,7 +89,7 @@ pub(super) fn prepared(mut request: ModelRequest) -> ModelRequest {
 
 enum Found {
     Value(Value),
-    OtherCalls,
+    NotYet,
     Misfit(String),
 }
 
@@ -110,8 +113,8 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
             },
         };
     }
-    if response.message.calls().next().is_some() {
-        return Found::OtherCalls;
+    if response.message.calls().next().is_some() || response.message.stop == StopReason::Paused {
+        return Found::NotYet;
     }
     match format.parse(&response.message.text()) {
         Ok(value) => Found::Value(value),

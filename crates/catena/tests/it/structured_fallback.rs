@@ -89,7 +89,13 @@ async fn a_selector_neither_sees_nor_drops_the_output_tool() {
     let select = {
         let log = log.clone();
         wrap_model_fn("select", move |mut request, next| {
-            log.add(request.tool_specs().map(|spec| spec.name.clone()).collect::<Vec<_>>().join(" "));
+            log.add(
+                request
+                    .tool_specs()
+                    .map(|spec| spec.name.clone())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            );
             request.tools = Arc::default();
             Box::pin(async move { next.call(request).await })
         })
