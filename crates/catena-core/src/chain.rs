@@ -10,7 +10,7 @@ mod protect;
 mod report;
 mod wave;
 
-pub(crate) use hooks::Stopped;
+pub(crate) use hooks::{AfterAnswer, Stopped};
 pub(crate) use next::{BaseModel, BaseTool};
 pub use next::{NextModel, NextTool};
 pub use plan::{Chain, Order};

@@ -28,7 +28,8 @@ impl Agent {
         Ok(Thread::replay(id.clone(), &entries))
     }
 
-    /// Copies a thread up to the message `at` into a new one. Calls that have no result there are answered "not run".
+    /// Copies a thread up to the message `at` into a new one, with the slots of the thread as they were when the step of that message was
+    /// done. Calls that have no result there are answered "not run".
     ///
     /// # Errors
     /// [`Error::NoThread`], or [`Error::Unknown`] if the thread has no such message.
@@ -74,7 +75,8 @@ impl Agent {
         Ok(thread)
     }
 
-    /// Takes a thread back to before the message `from`: what came since no longer counts, but stays in the record.
+    /// Takes a thread back to before the message `from`: what came since no longer counts, but stays in the record. State slots keep the
+    /// values they have; [`fork`](Self::fork) gives a thread with those of an earlier moment.
     ///
     /// # Errors
     /// [`Error::Busy`] if a run is active, [`Error::Interrupted`] if the thread waits for an answer, [`Error::Unknown`] if it has no such

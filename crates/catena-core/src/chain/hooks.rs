@@ -70,10 +70,15 @@ impl<'a> Called<'a> {
         result
     }
 
-    pub(super) fn wrapped(&self, decided: std::result::Result<Decided, &Error>) {
+    /// Whether anyone will see its line.
+    pub(super) fn is_watched(&self) -> bool {
+        self.started.is_some()
+    }
+
+    pub(super) fn wrapped(&self, decided: std::result::Result<Decided, &Error>, changed: impl FnOnce() -> Vec<String>) {
         match decided {
-            Ok(decided) => self.report(decided, Vec::new, None),
-            Err(error) => self.report(Decided::Failed, Vec::new, Some(chain_text(error))),
+            Ok(decided) => self.report(decided, changed, None),
+            Err(error) => self.report(Decided::Failed, changed, Some(chain_text(error))),
         }
     }
 
@@ -136,6 +141,16 @@ impl Drop for Called<'_> {
 /// A decision to end the run, and whose it is.
 pub(crate) type Stopped = Option<(String, Ending)>;
 
+/// What all `after_model` together make of an answer.
+pub(crate) enum AfterAnswer {
+    /// It stands.
+    Accept,
+    /// Another one is wanted in its place.
+    AskAgain,
+    /// It ends the run: who, and how.
+    Stop(String, Ending),
+}
+
 impl Chain {
     /// The tools that middlewares offer, in plan order, and who offers them.
     pub(crate) async fn tools(&self, run: &RunContext) -> Result<Vec<(Arc<str>, Arc<dyn Tool>)>> {
@@ -196,8 +211,10 @@ impl Chain {
         Ok(None)
     }
 
-    pub(crate) async fn after_model(&self, turn: &mut Turn, response: &mut ModelResponse) -> Result<(bool, Stopped)> {
-        let mut again = false;
+    /// Runs every `after_model`. One that ends the run is heard before one that asks for another answer; the object that the latter
+    /// did not take is dropped all the same.
+    pub(crate) async fn after_model(&self, turn: &mut Turn, response: &mut ModelResponse) -> Result<AfterAnswer> {
+        let mut after = AfterAnswer::Accept;
         for entry in self.hook(Hook::AfterModel) {
             let called = Called::new(&turn.run, entry, Hook::AfterModel, None);
             let (before, answer) = (Kept::of(turn), response.clone());
@@ -216,11 +233,14 @@ impl Chain {
                 Ok(AfterModel::Continue) => called.report(Decided::Continue, changed, None),
                 Ok(AfterModel::AskAgain) => {
                     called.report(Decided::AskAgain, changed, None);
-                    again = true;
+                    after = AfterAnswer::AskAgain;
                 }
                 Ok(AfterModel::Stop(ending)) => {
                     called.report(Decided::Stop, changed, Some(ending.reason.message.clone()));
-                    return Ok((again, Some((entry.name.to_string(), ending))));
+                    if matches!(after, AfterAnswer::AskAgain) {
+                        response.structured = None;
+                    }
+                    return Ok(AfterAnswer::Stop(entry.name.to_string(), ending));
                 }
                 Err(error) => {
                     before.restore(turn);
@@ -229,7 +249,7 @@ impl Chain {
                 }
             }
         }
-        Ok((again, None))
+        Ok(after)
     }
 
     /// Asks the gates about one call, one after another, until one of them settles it. Yields each one's name and decision.
@@ -383,25 +403,27 @@ impl Kept {
         if self.request.is_same(&turn.request) && self.staged == turn.staged.len() {
             return Vec::new();
         }
-        let (old, new) = (&self.request, &turn.request);
-        let differences = [
-            ("messages", !Arc::ptr_eq(&old.messages, &new.messages)),
-            ("prompt", !old.prompt.is_same(&new.prompt)),
-            ("tools", !Arc::ptr_eq(&old.tools, &new.tools)),
-            ("model", !Arc::ptr_eq(&old.model, &new.model)),
-            ("filters", old.filters.len() != new.filters.len()),
-            (
-                "settings",
-                old.settings != new.settings || old.tool_choice != new.tool_choice,
-            ),
-            ("fold", self.staged != turn.staged.len()),
-        ];
-        differences
-            .into_iter()
-            .filter(|(_, differs)| *differs)
-            .map(|(name, _)| name.to_owned())
-            .collect()
+        let mut changed = changes(&self.request, &turn.request);
+        changed.extend((self.staged != turn.staged.len()).then_some("fold"));
+        changed.into_iter().map(str::to_owned).collect()
     }
+}
+
+/// In what a request differs from what it was.
+pub(super) fn changes(old: &ModelRequest, new: &ModelRequest) -> Vec<&'static str> {
+    let differences = [
+        ("messages", !Arc::ptr_eq(&old.messages, &new.messages)),
+        ("prompt", !old.prompt.is_same(&new.prompt)),
+        ("tools", !Arc::ptr_eq(&old.tools, &new.tools)),
+        ("model", !Arc::ptr_eq(&old.model, &new.model)),
+        ("filters", old.filters.len() != new.filters.len()),
+        (
+            "settings",
+            old.settings != new.settings || old.tool_choice != new.tool_choice,
+        ),
+    ];
+    let differing = differences.into_iter().filter(|(_, differs)| *differs);
+    differing.map(|(name, _)| name).collect()
 }
 
 fn describe(decision: &ToolDecision) -> (Decided, Option<String>) {

@@ -18,7 +18,8 @@ use crate::tool::ToolOutput;
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) run: RunContext,
-    /// What the model will be asked. It starts as the view of the thread and may be edited freely for this call.
+    /// What the model will be asked. It starts as the view of the thread and may be edited freely for this call. Once the answer is in the
+    /// record, gates and calls read the conversation from [`RunContext::messages`]: the request's own list is empty then.
     pub request: Shared<ModelRequest>,
     pub(crate) batch: Batch,
     pub(crate) staged: Vec<Entry>,

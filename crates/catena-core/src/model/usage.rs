@@ -67,6 +67,8 @@ pub enum StopReason {
     ContentFilter,
     /// It refused.
     Refusal,
+    /// The provider paused it within its own tools, and goes on when it gets the message back.
+    Paused,
     /// The provider gave a reason that is none of these.
     Other,
 }

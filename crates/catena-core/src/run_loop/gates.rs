@@ -336,22 +336,48 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Several questions about one call become one, with the decisions that all of them allow.
+/// Several questions about one call become one: the decisions that all of them allow, an answer that suits all of them, and what each of
+/// them has for programs.
 fn merged(asked: Vec<(String, InterruptRequest)>) -> Option<(Vec<String>, InterruptRequest)> {
     let mut asked = asked.into_iter();
     let (name, mut request) = asked.next()?;
     let mut by = vec![name];
+    let mut payloads = vec![std::mem::take(&mut request.payload)];
+    let mut schemas: Vec<Value> = request.answer_schema.take().into_iter().collect();
     for (name, other) in asked {
         request.description = format!("{}\n{}", request.description, other.description);
         request.allowed.retain(|kind| other.allowed.contains(kind));
-        if request.payload.is_null() {
-            request.payload = other.payload;
-        }
+        payloads.push(other.payload);
+        schemas.extend(other.answer_schema.filter(|schema| !schemas.contains(schema)));
         by.push(name);
     }
+    payloads.retain(|payload| !payload.is_null());
+    request.payload = match payloads.len() {
+        0 | 1 => payloads.pop().unwrap_or_default(),
+        _ => Value::Array(payloads),
+    };
+    request.answer_schema = match schemas.len() {
+        0 | 1 => schemas.pop(),
+        _ => Some(all_of(schemas)),
+    };
     if request.allowed.is_empty() {
         // They have no decision in common but the one that does no harm.
         request.allowed.push(crate::interrupt::DecisionKind::Reject);
     }
     Some((by, request))
 }
+
+/// What fits all of these schemas. Each gets an id, so that its references stay within it.
+fn all_of(mut schemas: Vec<Value>) -> Value {
+    for (index, schema) in schemas.iter_mut().enumerate() {
+        if let Value::Object(schema) = schema {
+            schema
+                .entry("$id")
+                .or_insert_with(|| format!("urn:catena:answer:{index}").into());
+        }
+    }
+    serde_json::json!({ "allOf": schemas })
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,10 @@ use crate::message::AssistantMessage;
 use crate::model::{
     Fold, ModelDelta, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream, Usage, filtered,
 };
-use crate::output::OutputStrategy;
+use crate::output::OutputFormat;
+use crate::record::{Entry, fold_messages};
+
+use super::structured;
 
 /// What all attempts of one model step share.
 pub(super) struct ModelCall {
@@ -33,10 +36,19 @@ pub(super) struct ModelCall {
 struct Seen {
     /// Tokens of all attempts.
     usage: Usage,
-    /// The tools of each request that was answered, and of the last one.
-    offers: Vec<(Option<MessageId>, Arc<[String]>)>,
+    /// Each request that was answered, and the last one.
+    asked: Vec<Asked>,
     /// The message that those who watch have seen.
     message: Option<MessageId>,
+    /// Folds of wraps.
+    staged: Vec<Entry>,
+}
+
+/// What is kept of a request.
+struct Asked {
+    answer: Option<MessageId>,
+    offer: Arc<[String]>,
+    output: Option<OutputFormat>,
 }
 
 impl ModelCall {
@@ -55,6 +67,21 @@ impl ModelCall {
         use_it(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What wraps want journalled with the step.
+    pub(super) fn take_staged(&self) -> Vec<Entry> {
+        self.seen(|seen| std::mem::take(&mut seen.staged))
+    }
+
+    /// Does in `request` what wraps have folded so far.
+    pub(super) fn fold(&self, request: &mut ModelRequest) {
+        let folds = self.seen(|seen| seen.staged.clone());
+        for entry in folds {
+            if let Entry::Folded { up_to, summary, .. } = entry {
+                fold_messages(request.messages_mut(), &up_to, &summary);
+            }
+        }
+    }
+
     /// Tokens of all attempts so far.
     pub(super) fn usage(&self) -> Usage {
         self.seen(|seen| seen.usage)
@@ -62,12 +89,18 @@ impl ModelCall {
 
     /// The tools of the request that `answer` answers; of the last request, if a wrap wrote the answer itself.
     pub(super) fn offer(&self, answer: &MessageId) -> Arc<[String]> {
+        self.asked(answer, |asked| asked.offer.clone()).unwrap_or_default()
+    }
+
+    /// The object that `answer` was asked for, and how. Each request says it anew: a fallback may be asked in another way.
+    pub(super) fn output(&self, answer: &MessageId) -> Option<OutputFormat> {
+        self.asked(answer, |asked| asked.output.clone()).flatten()
+    }
+
+    fn asked<R>(&self, answer: &MessageId, read: impl FnOnce(&Asked) -> R) -> Option<R> {
         self.seen(|seen| {
-            let of_answer = seen.offers.iter().find(|(id, _)| id.as_ref() == Some(answer));
-            of_answer
-                .or(seen.offers.last())
-                .map(|(_, offer)| offer.clone())
-                .unwrap_or_default()
+            let of_answer = seen.asked.iter().find(|asked| asked.answer.as_ref() == Some(answer));
+            of_answer.or(seen.asked.last()).map(read)
         })
     }
 
@@ -85,21 +118,18 @@ impl ModelCall {
         }
     }
 
-    async fn attempt(&self, mut request: ModelRequest) -> Result<ModelResponse> {
+    async fn attempt(&self, request: ModelRequest) -> Result<ModelResponse> {
+        let request = structured::prepared(request);
         let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
         self.reset();
         self.seen(|seen| {
-            let offer = request.tool_specs().map(|spec| spec.name.clone()).collect();
-            seen.offers.push((None, offer));
+            seen.asked.push(Asked {
+                answer: None,
+                offer: request.tool_specs().map(|spec| spec.name.clone()).collect(),
+                output: request.output.clone(),
+            });
             seen.message = None;
         });
-        if let Some(format) = request
-            .output
-            .clone()
-            .filter(|format| format.strategy == OutputStrategy::Auto)
-        {
-            request.output = Some(format.resolved(request.model.profile()));
-        }
         if self.run.shared.events.is_watched() {
             let model = request.model.name().to_owned();
             self.run.emit_kind(EventKind::ModelStarted {
@@ -111,8 +141,8 @@ impl ModelCall {
         let message = self.collect(&request).await?;
         self.seen(|seen| {
             seen.message = Some(message.id.clone());
-            if let Some((answer, _)) = seen.offers.last_mut() {
-                *answer = Some(message.id.clone());
+            if let Some(asked) = seen.asked.last_mut() {
+                asked.answer = Some(message.id.clone());
             }
         });
         Ok(ModelResponse::new(message))
@@ -187,6 +217,10 @@ impl BaseModel for ModelCall {
     fn call(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelResponse>> {
         let what = format!("model `{}`", request.model.name());
         Box::pin(protect(|| what, None, Box::pin(self.attempt(request))))
+    }
+
+    fn stage(&self, entry: Entry) {
+        self.seen(|seen| seen.staged.push(entry));
     }
 
     fn attempts(&self) -> u32 {

@@ -7,12 +7,12 @@ use super::machine::Question;
 use super::model_call::ModelCall;
 use super::runner::Runner;
 use super::structured;
-use crate::chain::BaseModel;
+use crate::chain::{AfterAnswer, BaseModel};
 use crate::context::Turn;
 use crate::error::{Error, Result};
-use crate::id::CallId;
+use crate::id::{CallId, MessageId};
 use crate::message::{AssistantMessage, Message, Part, Role};
-use crate::model::{ModelError, ModelErrorKind, ModelRequest, ModelResponse, ToolChoice};
+use crate::model::{ModelError, ModelErrorKind, ModelRequest, ModelResponse, StopReason, ToolChoice};
 use crate::record::{Entry, ModelStep};
 
 /// What the model reads when it has to come to an end.
@@ -20,6 +20,16 @@ const LAST_WORD: &str = "No further tool can be called. Answer now with what is 
 
 /// What the model reads when an answer without calls is to be given again, and no middleware says why.
 const AGAIN: &str = "This answer was not accepted. Give another one.";
+
+/// What became of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StepKind {
+    Accepted,
+    /// Another one is wanted in its place.
+    AskedAgain,
+    /// It is the last word of a run that is ended, whatever hooks make of it.
+    LastWord,
+}
 
 impl Runner {
     pub(super) async fn ask(&mut self, question: Question) -> Result<()> {
@@ -61,43 +71,51 @@ impl Runner {
                 false => Ok(answered),
             });
         match answered {
-            Ok((response, again, stopped)) => {
-                let step = self.step(&turn, &call, response, last_word, again);
-                self.record(turn, step, stopped.filter(|_| !last_word)).await
+            Ok((response, after)) => {
+                if let Some(format) = call.output(&response.message.id) {
+                    turn.request.output = Some(format);
+                }
+                let kind = match after {
+                    _ if last_word => StepKind::LastWord,
+                    AfterAnswer::AskAgain => StepKind::AskedAgain,
+                    AfterAnswer::Accept | AfterAnswer::Stop(..) => StepKind::Accepted,
+                };
+                let stopped = match after {
+                    AfterAnswer::Stop(by, ending) if !last_word => Some((by, ending)),
+                    _ => None,
+                };
+                let staged = call.take_staged();
+                let step = self.step(&turn, &call, response, kind);
+                self.record(turn, staged, step, stopped).await
             }
             Err(error) => {
                 call.settle(None);
+                let mut entries = call.take_staged();
                 let attempts = call.attempts();
                 if attempts > 0 {
-                    self.commit(vec![Entry::FailedAttempts {
-                        attempts,
-                        usage: call.usage(),
-                    }])
-                    .await?;
+                    let usage = call.usage();
+                    entries.push(Entry::FailedAttempts { attempts, usage });
+                }
+                if !entries.is_empty() {
+                    self.commit(entries).await?;
                 }
                 Err(error)
             }
         }
     }
 
-    async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<Answered> {
+    async fn answer(&self, turn: &mut Turn, call: &ModelCall) -> Result<(ModelResponse, AfterAnswer)> {
         let request = turn.request.clone().into_inner();
         let mut response = structured::ask(&self.agent.chain, &self.run, call, request).await?;
         self.name_and_number(&mut response.message);
-        let (again, stopped) = self.agent.chain.after_model(turn, &mut response).await?;
+        let after = self.agent.chain.after_model(turn, &mut response).await?;
         self.name_and_number(&mut response.message);
         call.settle(Some(&response.message.id));
-        Ok((response, again, stopped))
+        Ok((response, after))
     }
 
-    fn step(
-        &self,
-        turn: &Turn,
-        call: &ModelCall,
-        response: ModelResponse,
-        last_word: bool,
-        ask_again: bool,
-    ) -> ModelStep {
+    fn step(&self, turn: &Turn, call: &ModelCall, response: ModelResponse, kind: StepKind) -> ModelStep {
+        let (last_word, ask_again) = (kind == StepKind::LastWord, kind == StepKind::AskedAgain);
         let attempts = call.attempts();
         let offer = match attempts {
             // A wrap answered in the model's place.
@@ -125,9 +143,16 @@ impl Runner {
         }
     }
 
-    async fn record(&mut self, mut turn: Turn, step: ModelStep, stopped: crate::chain::Stopped) -> Result<()> {
+    async fn record(
+        &mut self,
+        mut turn: Turn,
+        mut entries: Vec<Entry>,
+        step: ModelStep,
+        stopped: crate::chain::Stopped,
+    ) -> Result<()> {
+        forget_messages(&mut turn);
         let (again, complete) = (step.ask_again, step.structured.is_some());
-        let mut entries = std::mem::take(&mut turn.staged);
+        entries.append(&mut turn.staged);
         entries.push(Entry::Model(step));
         if complete {
             let closed = self.accepting(&entries, turn.request.output.as_ref());
@@ -145,10 +170,14 @@ impl Runner {
         Ok(())
     }
 
-    /// Gives the message its agent's name, and its calls ids that are not used yet: some providers send none, or the same ones every time.
+    /// Gives the message its agent's name, and itself and its calls ids that are not used yet: a cache may answer with the same message
+    /// again, and some providers send no ids for calls, or the same ones every time.
     fn name_and_number(&self, message: &mut AssistantMessage) {
         message.name = Some(self.agent.name.clone());
         let thread = self.run.shared.thread();
+        if thread.position(&message.id).is_some() {
+            message.id = MessageId::fresh();
+        }
         let mut used = HashSet::new();
         for call in message.calls_mut() {
             if call.id.is_empty() || thread.has_call(&call.id) || !used.insert(call.id.clone()) {
@@ -159,18 +188,20 @@ impl Runner {
     }
 }
 
-/// An answer of the model, whether another one is to be asked for, and whether the run is to end.
-type Answered = (ModelResponse, bool, crate::chain::Stopped);
+/// What the turn's gates and calls need is in the record. A view that is held here would be copied for the next message.
+pub(super) fn forget_messages(turn: &mut Turn) {
+    turn.request.messages = Arc::default();
+}
 
 /// A last word without the calls that a model may put into it all the same. If there is nothing else in it, it is none.
-fn said_something((mut response, again, stopped): Answered) -> Result<Answered> {
+fn said_something((mut response, after): (ModelResponse, AfterAnswer)) -> Result<(ModelResponse, AfterAnswer)> {
     let calls = response.message.calls().next().is_some();
     response.message.parts.retain(|part| part.as_call().is_none());
     if calls && response.message.is_empty() {
         let text = "the model called tools in place of a last answer";
         return Err(Error::Model(ModelError::new(ModelErrorKind::Empty, text)));
     }
-    Ok((response, again, stopped))
+    Ok((response, after))
 }
 
 fn make_last_word(request: &mut ModelRequest) {
@@ -191,13 +222,14 @@ fn ask_for_another(request: &mut ModelRequest) {
     }
 }
 
-/// A conversation that ends with the agent's own words asks for nothing, and some providers refuse it.
+/// A conversation that ends with the agent's own words asks for nothing, and some providers refuse it. One that the provider paused is
+/// given back to be gone on with.
 fn must_end_with_a_question(request: &ModelRequest) -> Result<()> {
-    match request.messages.last().map(|message| message.role()) {
-        Some(Role::User | Role::Tool | Role::System) => Ok(()),
-        Some(Role::Assistant) => Err(Error::Config(
+    match request.messages.last().map(|message| &**message) {
+        Some(Message::Assistant(last)) if last.stop != StopReason::Paused => Err(Error::Config(
             "the conversation ends with the assistant's own message; give an input".into(),
         )),
+        Some(_) => Ok(()),
         None => Err(Error::Config("there is nothing to answer; give an input".into())),
     }
 }

@@ -1,8 +1,9 @@
 //! What a model call starts from: the view, the prompt, and the tools there are now.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::model_step::forget_messages;
 use super::runner::Runner;
 use crate::context::Turn;
 use crate::error::Result;
@@ -16,7 +17,11 @@ impl Runner {
     pub(super) async fn take_turn(&mut self) -> Result<Turn> {
         match self.turn.take() {
             Some(turn) => Ok(turn),
-            None => Ok(Turn::new(self.run.clone(), self.request().await?)),
+            None => {
+                let mut turn = Turn::new(self.run.clone(), self.request().await?);
+                forget_messages(&mut turn);
+                Ok(turn)
+            }
         }
     }
 
@@ -47,25 +52,63 @@ impl Runner {
             return Ok(own.clone());
         }
         let offered = self.agent.chain.tools(&self.run).await?;
+        let told = self.run.live().get_or_insert_with("catena.offered", Offered::default);
         let mut owners = HashMap::new();
         let mut tools = Vec::with_capacity(own.len() + offered.len());
+        // The agent's own were checked when it was built.
         let own = own.iter().map(|tool| (None, tool));
         let offered = offered.iter().map(|(owner, tool)| (Some(owner), tool));
         for (owner, tool) in own.chain(offered).filter(|(_, tool)| visible(tool)) {
             let name = &tool.spec().name;
-            match owners.get(name) {
+            let problem = match owners.get(name) {
+                Some(first) => Some(format!(
+                    "two tools are named `{name}`, that of {} and that of {}",
+                    shown(*first),
+                    shown(owner)
+                )),
+                None => owner.and_then(|_| told.check(tool).err()),
+            };
+            match problem {
                 None => {
                     owners.insert(name.clone(), owner);
                     tools.push(tool.clone());
                 }
-                Some(first) => self.run.warn(format!(
-                    "two tools are named `{name}`, that of {} and that of {}; the second one is not offered",
-                    shown(*first),
-                    shown(owner)
-                )),
+                Some(problem) if told.is_news(&problem) => self
+                    .run
+                    .warn(format!("{problem}; the one that {} offers is left out", shown(owner))),
+                Some(_) => {}
             }
         }
         Ok(Arc::new(tools))
+    }
+}
+
+/// What is known in a run about the tools that middlewares offer: they offer them anew for every turn.
+#[derive(Default)]
+struct Offered {
+    checked: Mutex<HashMap<String, (Arc<dyn Tool>, std::result::Result<(), String>)>>,
+    told: Mutex<HashSet<String>>,
+}
+
+impl Offered {
+    /// Whether the tool's name and schema can be sent to a provider. A schema is compiled once.
+    fn check(&self, tool: &Arc<dyn Tool>) -> std::result::Result<(), String> {
+        let spec = tool.spec();
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, fits)) = checked.get(&spec.name) {
+            let known = known.spec();
+            if std::ptr::eq(known, spec) || known.input_schema == spec.input_schema {
+                return fits.clone();
+            }
+        }
+        let fits = spec.check();
+        checked.insert(spec.name.clone(), (tool.clone(), fits.clone()));
+        fits
+    }
+
+    fn is_news(&self, problem: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(problem.to_owned())
     }
 }
 

@@ -130,7 +130,10 @@ impl Runner {
         let calls = internal.len();
         entries.extend(internal);
         let (state, versions) = shared.state.pending();
-        entries.extend(state);
+        // Before the messages of the step, so that a fork at one of them has the step's state; but a run's slots are its own.
+        let first = entries.iter().position(|entry| matches!(entry, Entry::RunStarted(_)));
+        let first = first.map_or(0, |start| start + 1);
+        entries.splice(first..first, state);
         if entries.is_empty() {
             return Ok(());
         }

@@ -9,7 +9,9 @@ use crate::chain::{Chain, NextModel};
 use crate::context::RunContext;
 use crate::error::{Error, Result};
 use crate::message::{Message, Part, ToolCall};
-use crate::model::{ModelError, ModelErrorKind, ModelProfile, ModelRequest, ModelResponse, NativeOutput, ToolChoice};
+use crate::model::{
+    ModelError, ModelErrorKind, ModelProfile, ModelRequest, ModelResponse, NativeOutput, StopReason, ToolChoice,
+};
 use crate::output::{OutputFormat, OutputStrategy};
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutcome, ToolOutput, ToolSpec};
 
@@ -18,7 +20,7 @@ use super::results::result_message;
 
 impl OutputFormat {
     /// With the way of asking that suits the model.
-    pub(super) fn resolved(mut self, profile: &ModelProfile) -> Self {
+    fn resolved(mut self, profile: &ModelProfile) -> Self {
         if self.strategy == OutputStrategy::Auto {
             self.strategy = match profile.structured_output {
                 NativeOutput::Schema => OutputStrategy::Native,
@@ -37,45 +39,57 @@ pub(super) async fn ask(
     request: ModelRequest,
 ) -> Result<ModelResponse> {
     let next = NextModel::new(chain, run, call);
-    let Some(format) = request.output.clone() else {
-        return next.call(request).await;
-    };
-    let format = format.resolved(request.model.profile());
-    let mut request = prepared(request, &format);
+    let mut request = request;
     let mut corrections = 0;
     loop {
         let mut response = next.call(request.clone()).await?;
+        // As the model was asked that answered; if none was, as the request has it.
+        let asked = call.output(&response.message.id).or_else(|| request.output.clone());
+        let Some(format) = asked.map(|format| format.resolved(request.model.profile())) else {
+            return Ok(response);
+        };
         match found(&format, &response) {
             Found::Value(value) => {
                 response.structured = Some(value);
                 return Ok(response);
             }
-            // Other tools come first: the object is due when the model has nothing left to call.
-            Found::OtherCalls => return Ok(response),
+            // Other tools come first: the object is due when the model has nothing left to call, and has not been paused by its provider.
+            Found::NotYet => return Ok(response),
             Found::Misfit(problem) if corrections >= format.corrections => {
                 let text = format!("the answer does not fit the schema after {corrections} correction(s): {problem}");
                 return Err(Error::Model(ModelError::new(ModelErrorKind::Malformed, text)));
             }
             Found::Misfit(problem) => {
                 corrections += 1;
+                call.fold(&mut request);
                 correct(&mut request, response, &format, &problem);
             }
         }
     }
 }
 
-fn prepared(mut request: ModelRequest, format: &OutputFormat) -> ModelRequest {
+/// The request as the model gets it. This is the innermost step, so that the way of asking suits the model that a wrap has chosen, and no
+/// wrap takes the output tool for one that can be left out.
+pub(super) fn prepared(mut request: ModelRequest) -> ModelRequest {
+    let Some(format) = request.output.take() else {
+        return request;
+    };
+    let format = format.resolved(request.model.profile());
     if format.strategy == OutputStrategy::Tool {
-        request.tools_mut().push(Arc::new(OutputTool(format.spec().clone())));
-        request.tool_choice = ToolChoice::Required;
+        let tools = request.tools_mut();
+        tools.retain(|tool| tool.spec().name != format.spec().name);
+        tools.push(Arc::new(OutputTool(format.spec().clone())));
+        if request.tool_choice == ToolChoice::Auto {
+            request.tool_choice = ToolChoice::Required;
+        }
     }
-    request.output = Some(format.clone());
+    request.output = Some(format);
     request
 }
 
 enum Found {
     Value(Value),
-    OtherCalls,
+    NotYet,
     Misfit(String),
 }
 
@@ -99,8 +113,8 @@ fn found(format: &OutputFormat, response: &ModelResponse) -> Found {
             },
         };
     }
-    if response.message.calls().next().is_some() {
-        return Found::OtherCalls;
+    if response.message.calls().next().is_some() || response.message.stop == StopReason::Paused {
+        return Found::NotYet;
     }
     match format.parse(&response.message.text()) {
         Ok(value) => Found::Value(value),

@@ -100,6 +100,14 @@ impl BaseTool for Base {
         Box::pin(self.work(call))
     }
 
+    fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
+    }
+
+    fn answer(&self) -> Option<&Decision> {
+        self.answer.as_ref()
+    }
+
     fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)
     }

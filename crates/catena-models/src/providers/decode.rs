@@ -219,7 +219,7 @@ fn picture(image: RigImage) -> Option<Part> {
 fn stop(response: &CompletionResponse, key: &Secret) -> Result<StopReason, ModelError> {
     // A turn that Anthropic paused in its own tools: rig calls it a stop, but it is to be sent back.
     if response.raw["stop_reason"] == "pause_turn" {
-        return Ok(StopReason::Other);
+        return Ok(StopReason::Paused);
     }
     Ok(match (response.finish_reason(), &response.error) {
         (Some(FinishReason::ContentFilter), Some(_)) => StopReason::Refusal,

@@ -155,7 +155,7 @@ async fn a_turn_paused_in_the_providers_own_tools_is_not_a_plain_end() {
     let body = body.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"pause_turn\"");
     assert_eq!(
         answer(MODEL, Reply::events(body)).await.unwrap().stop,
-        StopReason::Other
+        StopReason::Paused
     );
 }
 

@@ -10,6 +10,7 @@ use crate::id::{CallId, PauseId, RunId};
 use crate::interrupt::{Asker, Decision, Pause};
 use crate::message::ToolCall;
 use crate::middleware::Ending;
+use crate::model::StopReason;
 use crate::prompt::Section;
 use crate::record::counts::{CallRecord, CallStatus, Totals};
 use crate::record::entry::{Entry, ModelStep, OutcomeRecord, RunStart};
@@ -106,6 +107,12 @@ pub enum CallState {
 }
 
 impl ModelStep {
+    /// Whether the model goes on when it gets the message back.
+    fn is_paused(&self) -> bool {
+        let stop = self.message.as_assistant().map(|message| message.stop);
+        stop == Some(StopReason::Paused)
+    }
+
     pub(crate) fn usage(&self) -> crate::model::Usage {
         let mut usage = self.wasted;
         if let Some(message) = self.message.as_assistant() {
@@ -253,7 +260,7 @@ impl RunRecord {
             calls: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             ..BatchEnd::default()
         };
-        self.last = if self.open.is_empty() && !step.ask_again {
+        self.last = if self.open.is_empty() && !step.ask_again && !step.is_paused() {
             Last::Answer
         } else {
             Last::Input
