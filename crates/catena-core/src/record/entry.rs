@@ -11,6 +11,7 @@ use crate::interrupt::{Answer, Pause};
 use crate::message::Message;
 use crate::middleware::Ending;
 use crate::model::Usage;
+use crate::principal::Principal;
 use crate::prompt::Section;
 use crate::state::Scope;
 
@@ -159,6 +160,9 @@ pub struct RunStart {
     /// Names of the agents above it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// Who it is for; absent in records from before this was journalled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Principal>,
     /// When it began.
     pub at: jiff::Timestamp,
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::runner::{Halt, Runner};
 use crate::agent::{
-    AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult,
+    AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult, Standing,
 };
 use crate::checkpoint::{Lease, StoreError, Wish};
 use crate::context::{RunContext, RunShared};
@@ -18,7 +18,7 @@ use crate::id::{RunId, ThreadId};
 use crate::interrupt::Answer;
 use crate::message::Message;
 use crate::middleware::Ending;
-use crate::record::{Entry, OutcomeRecord, RunKind, RunStart, Thread};
+use crate::record::{Entry, OutcomeRecord, RunKind, RunRecord, RunStart, Thread};
 use crate::state::StateStore;
 
 /// How often a thread that another process holds is asked for.
@@ -209,6 +209,7 @@ async fn begin(
         },
         parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
         path: options.path(),
+        principal: Some((*options.principal()).clone()),
         at: jiff::Timestamp::now(),
     };
     let run = context(agent, options, id, record, events, cancel.clone());
@@ -270,9 +271,10 @@ async fn resumed(
 ) -> Prepared {
     let (left, answers) = read(&record, |thread| {
         let run = thread.run().filter(|run| run.outcome().is_none());
+        let allowed = Standing::check(options, run.map(RunRecord::start), thread.id());
         (
             run.map(|run| run.id().clone()),
-            run.map(|run| resume.resolve(run.pauses().collect())),
+            run.map(|run| allowed.and_then(|()| resume.resolve(run.pauses().collect()))),
         )
     });
     let id = left.unwrap_or_else(RunId::fresh);
@@ -312,12 +314,13 @@ fn context(
 ) -> RunContext {
     let thread_id = read(&shared_thread, |thread| thread.id().clone());
     let state = StateStore::load(read(&shared_thread, |thread| thread.slots_for(&id).collect::<Vec<_>>()).into_iter());
+    let standing = read(&shared_thread, |thread| Standing::of(agent, options, &id, thread));
     let shared = RunShared {
         id,
-        parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
-        path: options.path_with(&agent.name),
-        principal: options.principal(),
-        resources: options.resources(),
+        parent: standing.parent,
+        path: standing.path,
+        principal: standing.principal,
+        resources: standing.resources,
         extensions: options.context(),
         live_run: Default::default(),
         live_thread: Default::default(),
@@ -325,7 +328,7 @@ fn context(
         state,
         events,
         cancel,
-        tree: options.tree(),
+        tree: standing.tree,
         internal: Default::default(),
         thread: shared_thread,
         agent: agent.clone(),

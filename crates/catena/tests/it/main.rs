@@ -18,6 +18,7 @@ mod lease;
 mod loop_basics;
 mod mechanisms;
 mod pauses;
+mod principals;
 mod readme;
 mod services;
 mod streams;
