@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::Tree;
 use crate::context::{Extensions, RunContext};
 use crate::error::{Error, Result};
 use crate::event::EventSink;
@@ -139,13 +138,6 @@ impl RunOptions {
         self.context.clone().or(parent).unwrap_or_default()
     }
 
-    pub(crate) fn tree(&self) -> Arc<Tree> {
-        self.parent
-            .as_ref()
-            .map(|parent| parent.shared.tree.clone())
-            .unwrap_or_default()
-    }
-
     pub(crate) fn cancel(&self) -> CancellationToken {
         let below = || self.parent.as_ref().map(|parent| parent.shared.cancel.child_token());
         self.cancel.clone().or_else(below).unwrap_or_default()
@@ -188,7 +180,9 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Makes it a child of another run: cancelled with it, counted in its tree, acting for the same principal.
+            /// Makes it a child of another run: cancelled with it, counted in its tree, acting for the same principal. Those who watch the
+            /// parent read its events too, with its own run, thread and path, and a reader that falls behind slows both.
+            /// Observers see their own chain's runs only: the child's are those of the child's agent.
             #[must_use]
             pub fn child_of(mut self, parent: &RunContext) -> Self {
                 self.options.parent = Some(parent.clone());

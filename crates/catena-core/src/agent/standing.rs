@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::{AgentShared, RunOptions, Tree};
+use crate::context::RunContext;
 use crate::error::{Error, Result};
 use crate::id::{RunId, ThreadId};
 use crate::principal::{Principal, Resources};
-use crate::record::{RunStart, Thread};
+use crate::record::{Entry, RunRecord, RunStart, Thread};
 
 /// See the [module](self).
 pub(crate) struct Standing {
@@ -39,7 +40,27 @@ impl Standing {
                 None => options.parent.as_ref().map(|parent| parent.shared.id.clone()),
             },
             path: above.into_iter().chain([agent.name.clone()]).collect(),
-            tree: options.tree(),
+            tree: tree(options, thread.run().filter(|run| run.id() == id)),
+        }
+    }
+
+    /// Tells the parent what its child did so far, to be journalled with the parent's next step. A parent that is over is not told.
+    pub(crate) fn report(options: &RunOptions, child: &RunContext) {
+        let parent = options
+            .parent
+            .as_ref()
+            .filter(|parent| child.parent() == Some(parent.run_id()));
+        let Some(parent) = parent else { return };
+        let spent = child.record(|thread| {
+            let run = thread.run().filter(|run| run.id() == child.run_id());
+            run.map(RunRecord::tree_totals)
+        });
+        if let Some(totals) = spent {
+            parent.shared.stage(Entry::ChildSpent {
+                run: child.run_id().clone(),
+                agent: child.agent().to_owned(),
+                totals: Arc::new(totals),
+            });
         }
     }
 
@@ -57,4 +78,19 @@ impl Standing {
             _ => Ok(()),
         }
     }
+}
+
+/// The parent's, or one that begins with what the run did before.
+fn tree(options: &RunOptions, begun: Option<&RunRecord>) -> Arc<Tree> {
+    let Some(parent) = &options.parent else {
+        return begun.map_or_else(Arc::default, |run| Arc::new(Tree::resumed(run.tree_totals())));
+    };
+    let tree = parent.shared.tree.clone();
+    if let Some(run) = begun.filter(|run| run.start().parent.as_ref() == Some(parent.run_id()))
+        && !parent.shared.knows_child(run.id())
+    {
+        // The parent's process died before the parent could journal what the child did.
+        tree.join(&run.tree_totals());
+    }
+    tree
 }

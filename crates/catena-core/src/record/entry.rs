@@ -13,6 +13,7 @@ use crate::middleware::Ending;
 use crate::model::Usage;
 use crate::principal::Principal;
 use crate::prompt::Section;
+use crate::record::counts::Totals;
 use crate::state::Scope;
 
 /// One thing that happened on a thread, in the order in which it happened.
@@ -120,6 +121,15 @@ pub enum Entry {
         /// Their tokens, as far as they were reported.
         #[serde(default, skip_serializing_if = "Usage::is_empty")]
         usage: Usage,
+    },
+    /// A child stopped, for good or for now. The last one of a child counts.
+    ChildSpent {
+        /// The child.
+        run: RunId,
+        /// Its agent.
+        agent: String,
+        /// What it did so far, with its own children.
+        totals: Arc<Totals>,
     },
     /// A middleware, or the loop itself, decided to end the run.
     Ending {

@@ -130,6 +130,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
     let halted = supervise(&mut runner).await;
     let result = concluded(&mut runner, halted);
     agent.live.rest(runner.run.thread_id());
+    Standing::report(&options, &runner.run);
     place.keep(lease.token, runner.run.shared.thread.clone());
     result
 }
@@ -239,7 +240,7 @@ async fn close_left(
         _ => ("superseded", "a new message came before the answer"),
     };
     // Nobody waits for its events, but middlewares that observe see how it ended.
-    let (events, _) = EventSink::new(agent.chain.observers(), false);
+    let (events, _) = EventSink::new(agent.chain.observers(), false, None);
     let run = context(agent, options, left, record, events, CancellationToken::new());
     let mut runner = Runner {
         agent: agent.clone(),
@@ -257,6 +258,7 @@ async fn close_left(
     if let Halt::Over(outcome) = runner.drive().await? {
         runner.finish(&outcome).await?;
     }
+    Standing::report(options, &runner.run);
     Ok(runner.run.shared.thread.clone())
 }
 

@@ -6,6 +6,7 @@ mod chain_limits;
 mod chain_paths;
 mod chain_plan;
 mod chain_wraps;
+mod children;
 mod crash;
 mod failure;
 mod gates;
