@@ -7,6 +7,7 @@ mod chain_paths;
 mod chain_plan;
 mod chain_wraps;
 mod children;
+mod configured;
 mod crash;
 mod failure;
 mod gates;
