@@ -10,6 +10,7 @@ mod handle;
 mod invocation;
 mod limits;
 mod result;
+mod standing;
 mod threads;
 mod tree;
 
@@ -20,6 +21,7 @@ pub use invocation::{Input, Invocation, OnBusy, OnInterrupt, Resume};
 pub(crate) use invocation::{Launch, RunOptions};
 pub use limits::{Limits, OnMaxTurns};
 pub use result::{Outcome, RunResult};
+pub(crate) use standing::Standing;
 pub(crate) use tree::Tree;
 
 use std::collections::BTreeMap;
@@ -32,7 +34,7 @@ use crate::error::Result;
 use crate::live::LiveStore;
 use crate::model::{Model, ModelSettings};
 use crate::output::OutputFormat;
-use crate::principal::Agents;
+use crate::principal::{Agents, ResourcesFor};
 use crate::prompt::Prompt;
 use crate::tool::Tool;
 use background::Tasks;
@@ -55,6 +57,7 @@ pub(crate) struct AgentShared {
     pub(crate) limits: Limits,
     pub(crate) store: Arc<dyn Checkpointer>,
     pub(crate) agents: Arc<dyn Agents>,
+    pub(crate) resources: ResourcesFor,
     pub(crate) background: Tasks,
     pub(crate) live: LiveStore,
     pub(crate) desk: Desk,

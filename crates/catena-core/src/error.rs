@@ -86,6 +86,9 @@ pub enum Error {
     /// There is nothing to resume.
     #[error("thread `{0}` is not waiting for an answer")]
     NotInterrupted(ThreadId),
+    /// The run to resume is for somebody else.
+    #[error("the run on thread `{0}` is for another principal; resume it as the one it was started for, or name none")]
+    OtherPrincipal(ThreadId),
     /// There is no such thread.
     #[error("there is no thread `{0}`")]
     NoThread(ThreadId),
@@ -157,6 +160,7 @@ impl Error {
             Self::Busy(_) => "busy",
             Self::Interrupted { .. } => "interrupted",
             Self::NotInterrupted(_) => "not_interrupted",
+            Self::OtherPrincipal(_) => "forbidden",
             Self::NoThread(_) => "no_thread",
             Self::InvalidAnswer { .. } => "invalid_decision",
             Self::Unknown { .. } => "unknown_name",

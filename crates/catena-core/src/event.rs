@@ -27,9 +27,9 @@ use crate::record::{CallStatus, OutcomeRecord};
 pub struct RunEvent {
     /// [`RunEvent::VERSION`] of the writer.
     pub v: u16,
-    /// Counts up from 0, without gaps, from the beginning of the run or from where it was resumed.
+    /// Counts up from 0, without gaps, from the beginning of the run or from where it was resumed; each run counts its own.
     pub seq: u64,
-    /// The run.
+    /// The run: the one that is watched, or one below it.
     pub run: RunId,
     /// Its thread.
     pub thread: ThreadId,

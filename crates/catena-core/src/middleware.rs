@@ -23,11 +23,13 @@
 //!
 //! For a one-off a closure is enough: see [`before_model_fn`] and its neighbours.
 
+mod configured;
 mod decision;
 mod from_fn;
 mod hook;
 mod priority;
 
+pub use configured::Configured;
 pub use decision::{AfterModel, Ending, EndingOutcome, Flow, OnFailure, Say, ToolDecision};
 pub use from_fn::{after_model_fn, before_agent_fn, before_model_fn, gate_fn, wrap_model_fn, wrap_tool_fn};
 pub use hook::Hook;
@@ -59,7 +61,7 @@ pub trait Middleware: Send + Sync + 'static {
     /// Which hooks there are. Written by [`#[middleware]`](macro@middleware).
     fn hooks(&self) -> &'static [&'static str];
 
-    /// Where it stands in the chain; lower runs first. Default: 500.
+    /// Where it stands in the chain; lower runs first; see [`Configured`] for another place than its author's. Default: 500.
     fn priority(&self) -> Priority {
         Priority::DEFAULT
     }

@@ -52,6 +52,9 @@ pub trait Resources: Send + Sync + 'static {
     fn visible(&self, kind: ResourceKind, name: &str) -> bool;
 }
 
+/// Finds what a principal may see.
+pub(crate) type ResourcesFor = std::sync::Arc<dyn Fn(&Principal) -> std::sync::Arc<dyn Resources> + Send + Sync>;
+
 /// Everything is visible: the default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllVisible;

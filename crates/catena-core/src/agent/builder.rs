@@ -12,7 +12,7 @@ use crate::live::LiveStore;
 use crate::middleware::Middleware;
 use crate::model::{Model, ModelSettings};
 use crate::output::OutputFormat;
-use crate::principal::{Agents, NoAgents};
+use crate::principal::{Agents, AllVisible, NoAgents, Principal, Resources, ResourcesFor};
 use crate::prompt::{Prompt, PromptText, Stability};
 use crate::tool::Tool;
 
@@ -31,6 +31,7 @@ pub struct AgentBuilder {
     limits: Limits,
     store: Option<Arc<dyn Checkpointer>>,
     agents: Arc<dyn Agents>,
+    resources: ResourcesFor,
 }
 
 impl AgentBuilder {
@@ -48,6 +49,7 @@ impl AgentBuilder {
             limits: Limits::default(),
             store: None,
             agents: Arc::new(NoAgents),
+            resources: Arc::new(|_| Arc::new(AllVisible)),
         }
     }
 
@@ -133,6 +135,13 @@ impl AgentBuilder {
         self
     }
 
+    /// What its runs may see, by whom they are for; asked when a run begins and again when it is resumed, unless the invocation or a
+    /// parent says. It must be quick. Default: everything.
+    pub fn resources(mut self, of: impl Fn(&Principal) -> Arc<dyn Resources> + Send + Sync + 'static) -> Self {
+        self.resources = Arc::new(of);
+        self
+    }
+
     /// Checks everything and builds the agent.
     ///
     /// # Errors
@@ -161,6 +170,7 @@ impl AgentBuilder {
             limits: self.limits,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryCheckpointer::new())),
             agents: self.agents,
+            resources: self.resources,
             background: Tasks::new(),
             live: LiveStore::default(),
             desk: Desk::default(),

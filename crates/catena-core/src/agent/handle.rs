@@ -13,7 +13,6 @@ use crate::run_loop;
 /// A run that is going on: its events, its outcome, and the way to cancel it. Dropping it cancels the run.
 #[must_use = "dropping the handle cancels the run"]
 pub struct RunHandle {
-    run: RunId,
     thread: ThreadId,
     events: Option<Events>,
     task: JoinHandle<Result<RunResult>>,
@@ -25,13 +24,12 @@ impl RunHandle {
     pub(super) fn launch(agent: &Agent, invocation: Invocation, watched: bool) -> Self {
         let options = invocation.options().clone();
         let thread = invocation.thread();
-        let run = RunId::fresh();
         let cancel = options.cancel();
-        let (sink, events) = EventSink::new(agent.shared.chain.observers(), watched);
+        let (sink, events) = EventSink::new(agent.shared.chain.observers(), watched, options.parent.as_ref());
         let launch = Launch {
             invocation,
             options,
-            run: run.clone(),
+            run: RunId::fresh(),
             thread: thread.clone(),
             events: sink,
             cancel: cancel.clone(),
@@ -39,7 +37,6 @@ impl RunHandle {
         let work = run_loop::run(agent.shared.clone(), launch);
         let task = agent.shared.background.spawn_run(work);
         Self {
-            run,
             thread,
             events,
             task,
@@ -48,12 +45,7 @@ impl RunHandle {
         }
     }
 
-    /// The run. A resumed run keeps the id it had: see the events.
-    pub fn run_id(&self) -> &RunId {
-        &self.run
-    }
-
-    /// Its thread.
+    /// The run's thread. Which run it is, its events and its result tell: a resumed one keeps the id it had.
     pub fn thread_id(&self) -> &ThreadId {
         &self.thread
     }
@@ -104,7 +96,6 @@ impl RunHandle {
 impl std::fmt::Debug for RunHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RunHandle")
-            .field("run", &self.run)
             .field("thread", &self.thread)
             .finish_non_exhaustive()
     }

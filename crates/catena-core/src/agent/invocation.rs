@@ -5,14 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::Tree;
 use crate::context::{Extensions, RunContext};
 use crate::error::{Error, Result};
 use crate::event::EventSink;
 use crate::id::{PauseId, RunId, ThreadId};
 use crate::interrupt::{Answer, Decision, Pause};
 use crate::message::Message;
-use crate::principal::{AllVisible, Principal, Resources};
+use crate::principal::{Principal, Resources};
 
 /// An input, or the continuation of a run. Made from an [`Input`], a [`Resume`], a text or a message.
 #[derive(Debug)]
@@ -112,34 +111,31 @@ impl RunOptions {
             .unwrap_or_default()
     }
 
-    pub(crate) fn path_with(&self, name: &str) -> Arc<[String]> {
-        self.path().into_iter().chain([name.to_owned()]).collect()
-    }
-
     /// A child acts for the one its parent acts for.
     pub(crate) fn principal(&self) -> Arc<Principal> {
         let parent = self.parent.as_ref().map(|parent| parent.shared.principal.clone());
         self.principal.clone().or(parent).unwrap_or_default()
     }
 
-    pub(crate) fn resources(&self) -> Arc<dyn Resources> {
+    /// The one that a resume names: a program that always passes a principal passes nobody in particular when it knows none.
+    pub(super) fn named_principal(&self) -> Option<&Principal> {
+        let named = self
+            .principal
+            .as_deref()
+            .filter(|named| **named != Principal::default());
+        let parent = self.parent.as_ref().map(|parent| &*parent.shared.principal);
+        named.or(parent)
+    }
+
+    /// What the caller, or else the parent, lets it see; if neither says, that is the agent's to say.
+    pub(super) fn resources(&self) -> Option<Arc<dyn Resources>> {
         let parent = self.parent.as_ref().map(|parent| parent.shared.resources.clone());
-        self.resources
-            .clone()
-            .or(parent)
-            .unwrap_or_else(|| Arc::new(AllVisible))
+        self.resources.clone().or(parent)
     }
 
     pub(crate) fn context(&self) -> Arc<Extensions> {
         let parent = self.parent.as_ref().map(|parent| parent.shared.extensions.clone());
         self.context.clone().or(parent).unwrap_or_default()
-    }
-
-    pub(crate) fn tree(&self) -> Arc<Tree> {
-        self.parent
-            .as_ref()
-            .map(|parent| parent.shared.tree.clone())
-            .unwrap_or_default()
     }
 
     pub(crate) fn cancel(&self) -> CancellationToken {
@@ -161,14 +157,9 @@ impl std::fmt::Debug for RunOptions {
 macro_rules! shared_setters {
     ($type:ident) => {
         impl $type {
-            /// Who the run is for. Default: nobody in particular, or the parent's.
-            #[must_use]
-            pub fn principal(mut self, principal: Principal) -> Self {
-                self.options.principal = Some(Arc::new(principal));
-                self
-            }
-
-            /// What the run may see. Default: everything, or what the parent may see.
+            /// What the run may see. It is not journalled: what must hold for a resumed run too belongs in
+            /// [`AgentBuilder::resources`](super::AgentBuilder::resources). Default: what the parent may see, or what the agent's
+            /// `resources` say for the principal.
             #[must_use]
             pub fn resources(mut self, resources: impl Resources) -> Self {
                 self.options.resources = Some(Arc::new(resources));
@@ -189,7 +180,9 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Makes it a child of another run: cancelled with it, counted in its tree, acting for the same principal.
+            /// Makes it a child of another run: cancelled with it, counted in its tree, acting for the same principal. Those who watch the
+            /// parent read its events too, with its own run, thread and path, and a reader that falls behind slows both.
+            /// Observers see their own chain's runs only: the child's are those of the child's agent.
             #[must_use]
             pub fn child_of(mut self, parent: &RunContext) -> Self {
                 self.options.parent = Some(parent.clone());
@@ -217,6 +210,13 @@ impl Input {
         }
     }
 
+    /// Who the run is for. It is journalled, and stays so when the run is resumed. Default: nobody in particular, or the parent's.
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.options.principal = Some(Arc::new(principal));
+        self
+    }
+
     /// The thread they are for. Default: a fresh one.
     #[must_use]
     pub fn thread(mut self, thread: impl Into<ThreadId>) -> Self {
@@ -240,6 +240,15 @@ impl Resume {
             answers: Answers::Named(Vec::new()),
             options: RunOptions::default(),
         }
+    }
+
+    /// Who is expected to be the one the run is for: another user or tenant is refused with
+    /// [`Error::OtherPrincipal`](crate::Error::OtherPrincipal), and nothing is stored. The run goes on with the principal it was started
+    /// with, roles included. Default, and for [`Principal::default`]: whoever that is.
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.options.principal = Some(Arc::new(principal));
+        self
     }
 
     /// Answers one question; the others stay open.

@@ -15,6 +15,20 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
+    /// That of a run that did something before.
+    pub(crate) fn resumed(totals: Totals) -> Self {
+        Self {
+            totals: Mutex::new(Arc::new(totals)),
+            ..Self::default()
+        }
+    }
+
+    /// Takes a run into account that joins with what it did before.
+    pub(crate) fn join(&self, run: &Totals) {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut totals).add(run);
+    }
+
     pub(crate) fn permits(&self, name: &str, size: usize) -> Arc<Semaphore> {
         let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         permits

@@ -32,6 +32,8 @@ pub(super) struct Planned {
     pub(super) middleware: Arc<dyn Middleware>,
     pub(super) name: Arc<str>,
     hooks: Vec<Hook>,
+    /// Names that are of no hook: it would never be called there.
+    unknown: Vec<&'static str>,
 }
 
 /// A stretch of `before_agent`.
@@ -47,8 +49,8 @@ impl Chain {
     /// Plans a chain.
     ///
     /// # Errors
-    /// Every problem: a name that is empty, malformed or used twice, a priority out of range, a parallel-safe middleware without
-    /// `before_agent`, an ordering constraint that the plan violates.
+    /// Every problem: a name that is empty, malformed or used twice, a priority out of range, a hook that does not exist, a parallel-safe
+    /// middleware without `before_agent`, an ordering constraint that the plan violates.
     pub fn new(middlewares: Vec<Arc<dyn Middleware>>, order: Order) -> Result<Self, Vec<String>> {
         let mut planned: Vec<Planned> = middlewares.into_iter().map(Planned::new).collect();
         if order == Order::Priority {
@@ -155,14 +157,12 @@ impl std::fmt::Debug for Chain {
 
 impl Planned {
     fn new(middleware: Arc<dyn Middleware>) -> Self {
-        let hooks = middleware
-            .hooks()
-            .iter()
-            .filter_map(|name| Hook::from_name(name))
-            .collect();
+        let names = middleware.hooks().iter().copied();
+        let (known, unknown): (Vec<_>, Vec<_>) = names.partition(|name| Hook::from_name(name).is_some());
         Self {
             name: middleware.name().into(),
-            hooks,
+            hooks: known.into_iter().filter_map(Hook::from_name).collect(),
+            unknown,
             middleware,
         }
     }
@@ -200,6 +200,12 @@ fn each_alone(planned: &[Planned]) -> Vec<String> {
             problems.push(format!(
                 "middleware `{name}` has priority {priority}; it must be 0 to {}",
                 Priority::MAX
+            ));
+        }
+        for unknown in &entry.unknown {
+            let hooks = Hook::ALL.map(Hook::as_str).join(", ");
+            problems.push(format!(
+                "middleware `{name}` has no such hook as `{unknown}`; there are {hooks}"
             ));
         }
         if entry.is_parallel() && !entry.hooks.contains(&Hook::BeforeAgent) {

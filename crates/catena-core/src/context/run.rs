@@ -45,7 +45,7 @@ pub(crate) struct RunShared {
     pub(crate) events: EventSink,
     pub(crate) cancel: CancellationToken,
     pub(crate) tree: Arc<Tree>,
-    /// Model calls of middlewares, to be journalled with the next step.
+    /// Model calls of middlewares and what children did, to be journalled with the next step.
     pub(crate) internal: Mutex<Vec<Entry>>,
 }
 
@@ -70,6 +70,22 @@ impl RunShared {
 
     pub(crate) fn thread_mut(&self) -> RwLockWriteGuard<'_, Thread> {
         self.thread.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be journalled with the next step.
+    pub(crate) fn stage(&self, entry: Entry) {
+        self.internal.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    /// Whether what that child did is in the record, or will be.
+    pub(crate) fn knows_child(&self, child: &RunId) -> bool {
+        let internal = self.internal.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |entry: &Entry| matches!(entry, Entry::ChildSpent { run, .. } if run == child);
+        internal.iter().any(is_it)
+            || self
+                .thread()
+                .run()
+                .is_some_and(|run| run.id() == &self.id && run.children().contains_key(child))
     }
 
     /// The run is over, or waits for an answer: nothing is journalled any more, and what it held is dropped.

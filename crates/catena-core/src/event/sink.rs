@@ -17,7 +17,10 @@ pub(crate) struct EventSink {
     /// The number of the next event.
     next: Mutex<u64>,
     observers: Arc<[Observer]>,
-    queue: Option<Arc<Queue>>,
+    /// What a watcher of this run reads.
+    own: Option<Arc<Queue>>,
+    /// What watchers of the runs above read: the events of children go there too, for a parent speaks through its children.
+    above: Vec<Arc<Queue>>,
 }
 
 /// A middleware that observes.
@@ -35,19 +38,13 @@ struct Queue {
 #[derive(Default)]
 struct State {
     events: VecDeque<RunEvent>,
-    dropped: Option<Dropped>,
+    /// [`EventKind::Lagged`] for events that the reader will be told about instead of reading them: one for each run.
+    dropped: Vec<RunEvent>,
     ended: bool,
     /// The reader is gone; nothing needs to be kept.
     abandoned: bool,
     /// The reader has not read for so long that it is not waited for until it reads again.
     stalled: bool,
-}
-
-/// Events that the reader will be told about instead of reading them.
-#[derive(Clone, Copy)]
-struct Dropped {
-    first: u64,
-    count: u64,
 }
 
 impl Queue {
@@ -69,7 +66,13 @@ thread_local! {
 }
 
 impl EventSink {
-    pub(crate) fn new(observers: Arc<[Observer]>, watched: bool) -> (Self, Option<Events>) {
+    /// `parent` is the run that started this one. Its observers are of its own chain and do not see this run; those who watch it do.
+    pub(crate) fn new(
+        observers: Arc<[Observer]>,
+        watched: bool,
+        parent: Option<&RunContext>,
+    ) -> (Self, Option<Events>) {
+        let above = parent.map(|parent| parent.shared.events.queues().cloned().collect());
         let queue = watched.then(|| {
             Arc::new(Queue {
                 state: Mutex::default(),
@@ -79,12 +82,22 @@ impl EventSink {
         });
         let events = queue.clone().map(|queue| Events { queue });
         let next = Mutex::new(0);
-        (Self { next, observers, queue }, events)
+        let sink = Self {
+            next,
+            observers,
+            own: queue,
+            above: above.unwrap_or_default(),
+        };
+        (sink, events)
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &Arc<Queue>> {
+        self.own.iter().chain(&self.above)
     }
 
     /// Whether anyone would see an event; if not, there is no need to make it.
     pub(crate) fn is_watched(&self) -> bool {
-        self.queue.is_some() || !self.observers.is_empty()
+        self.queues().next().is_some() || !self.observers.is_empty()
     }
 
     pub(crate) fn emit(&self, context: &RunContext, kind: EventKind) {
@@ -110,8 +123,13 @@ impl EventSink {
         };
         *next += 1;
         let observed = (!self.observers.is_empty()).then(|| event.clone());
-        if let Some(queue) = &self.queue {
+        self.above.iter().for_each(|queue| queue.push(event.clone()));
+        if let Some(queue) = &self.own {
+            let last = matches!(event.kind, EventKind::RunEnded { .. });
             queue.push(event);
+            if last {
+                queue.end();
+            }
         }
         observed
     }
@@ -131,30 +149,19 @@ impl EventSink {
         OBSERVING.set(false);
     }
 
-    /// Waits until the reader has caught up. The loop does so between deltas and steps, so a slow reader slows its own run only. One that
-    /// reads nothing for ten minutes is treated as gone: the run goes on, and should it come back, it is told how many events it missed.
+    /// Waits until the readers have caught up. The loop does so between deltas and steps, so a slow reader slows its own run and the runs
+    /// below it only. One that reads nothing for ten minutes is treated as gone: the run goes on, and should it come back, it is told how
+    /// many events it missed.
     pub(crate) async fn ready(&self) {
-        let Some(queue) = &self.queue else { return };
-        loop {
-            let drained = queue.drained.notified();
-            {
-                let state = queue.state();
-                if state.abandoned || state.stalled || state.events.len() < Queue::READY {
-                    return;
-                }
-            }
-            if tokio::time::timeout(Queue::PATIENCE, drained).await.is_err() {
-                tracing::warn!("nobody reads the events of this run; it goes on without waiting");
-                queue.state().stalled = true;
-            }
+        for queue in self.queues() {
+            queue.ready().await;
         }
     }
 
     /// No more events will come.
     pub(crate) fn close(&self) {
-        if let Some(queue) = &self.queue {
-            queue.state().ended = true;
-            queue.filled.notify_one();
+        if let Some(queue) = &self.own {
+            queue.end();
         }
     }
 }
@@ -165,37 +172,63 @@ impl Drop for EventSink {
     }
 }
 
+impl State {
+    fn drop_one(&mut self, event: RunEvent) {
+        let lagged = self.dropped.iter_mut().find(|lagged| lagged.run == event.run);
+        match lagged.map(|lagged| &mut lagged.kind) {
+            Some(EventKind::Lagged { dropped }) => *dropped += 1,
+            _ => self.dropped.push(RunEvent {
+                kind: EventKind::Lagged { dropped: 1 },
+                ..event
+            }),
+        }
+    }
+}
+
 impl Queue {
+    async fn ready(&self) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let state = self.state();
+                if state.abandoned || state.stalled || state.ended || state.events.len() < Self::READY {
+                    return;
+                }
+            }
+            if tokio::time::timeout(Self::PATIENCE, drained).await.is_err() {
+                tracing::warn!("nobody reads the events of this run; it goes on without waiting");
+                self.state().stalled = true;
+            }
+        }
+    }
+
+    /// The run that it belongs to is over. Work that outlives the run does not keep the reader, and the reader does not keep such work.
+    fn end(&self) {
+        self.state().ended = true;
+        self.filled.notify_one();
+        self.drained.notify_waiters();
+    }
+
     fn push(&self, event: RunEvent) {
         let mut state = self.state();
         if state.abandoned || state.ended {
             return;
         }
-        // The end of a run is never dropped: a reader waits for it. Work that outlives the run does not keep the reader.
-        state.ended = matches!(event.kind, EventKind::RunEnded { .. });
-        if state.events.len() >= Self::FULL && !state.ended {
-            let dropped = state.dropped.get_or_insert(Dropped {
-                first: event.seq,
-                count: 0,
-            });
-            dropped.count += 1;
+        // The end of a run is never dropped: a reader waits for it.
+        let last = matches!(event.kind, EventKind::RunEnded { .. });
+        if state.events.len() >= Self::FULL && !last {
+            state.drop_one(event);
             return;
         }
-        if let Some(Dropped { first, count }) = state.dropped.take() {
-            let lagged = RunEvent {
-                seq: first,
-                kind: EventKind::Lagged { dropped: count },
-                ..event.clone()
-            };
-            state.events.push_back(lagged);
-        }
+        let lagged = std::mem::take(&mut state.dropped);
+        state.events.extend(lagged);
         state.events.push_back(event);
         drop(state);
         self.filled.notify_one();
     }
 }
 
-/// The events of one run, in order.
+/// The events of one run and of the runs below it: each run's in order, told apart by [`RunEvent::run`].
 ///
 /// A reader that falls behind slows the run down; one that is dropped, or reads nothing for ten minutes, does not.
 pub struct Events {
@@ -215,7 +248,7 @@ impl Events {
                 if let Some(event) = state.events.pop_front() {
                     state.stalled = false;
                     drop(state);
-                    self.queue.drained.notify_one();
+                    self.queue.drained.notify_waiters();
                     return Some(event);
                 }
                 if state.ended {
@@ -233,7 +266,7 @@ impl Drop for Events {
         state.abandoned = true;
         state.events.clear();
         drop(state);
-        self.queue.drained.notify_one();
+        self.queue.drained.notify_waiters();
     }
 }
 

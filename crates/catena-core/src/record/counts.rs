@@ -16,7 +16,9 @@ pub struct Counts {
     pub run: Arc<Totals>,
     /// All runs of the thread.
     pub thread: Arc<Totals>,
-    /// This process's part of the run tree: the outermost run and all its children.
+    /// The run tree: the outermost run and all its children, however deep. When a run is resumed, it begins with what the record knows:
+    /// what the run did itself, and what children did that stopped while it was under way. A child that is resumed by itself, without
+    /// its parent, begins a tree of its own.
     pub tree: Arc<Totals>,
 }
 
@@ -55,6 +57,21 @@ impl Totals {
     /// How often any tool ran.
     pub fn executed_total(&self) -> u32 {
         self.executed.values().sum()
+    }
+
+    /// Adds what another run did.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.turns += other.turns;
+        self.attempts += other.attempts;
+        self.usage += other.usage;
+        for (tool, count) in &other.executed {
+            *self.executed.entry(tool.clone()).or_default() += count;
+        }
+        for (by, other) in &other.internal {
+            let internal = self.internal.entry(by.clone()).or_default();
+            internal.calls += other.calls;
+            internal.usage += other.usage;
+        }
     }
 
     pub(crate) fn add_model(&mut self, attempts: u32, usage: Usage) {

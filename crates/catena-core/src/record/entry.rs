@@ -11,7 +11,9 @@ use crate::interrupt::{Answer, Pause};
 use crate::message::Message;
 use crate::middleware::Ending;
 use crate::model::Usage;
+use crate::principal::Principal;
 use crate::prompt::Section;
+use crate::record::counts::Totals;
 use crate::state::Scope;
 
 /// One thing that happened on a thread, in the order in which it happened.
@@ -120,6 +122,15 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Usage::is_empty")]
         usage: Usage,
     },
+    /// A child stopped, for good or for now. The last one of a child counts.
+    ChildSpent {
+        /// The child.
+        run: RunId,
+        /// Its agent.
+        agent: String,
+        /// What it did so far, with its own children.
+        totals: Arc<Totals>,
+    },
     /// A middleware, or the loop itself, decided to end the run.
     Ending {
         /// Who.
@@ -159,6 +170,9 @@ pub struct RunStart {
     /// Names of the agents above it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// Who it is for; absent in records from before this was journalled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Principal>,
     /// When it began.
     pub at: jiff::Timestamp,
 }

@@ -221,6 +221,7 @@ impl Thread {
             | Entry::CallStarted { .. }
             | Entry::Paused { .. }
             | Entry::Answered { .. }
+            | Entry::ChildSpent { .. }
             | Entry::Ending { .. }
             | Entry::RunEnded { .. }
             | Entry::Forked { .. } => {}

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::machine::Step;
 use super::runner::{Halt, Runner};
 use crate::agent::{
-    AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult,
+    AgentShared, Invocation, Launch, OnBusy, OnInterrupt, Outcome, Place, Resume, RunOptions, RunResult, Standing,
 };
 use crate::chain::protect;
 use crate::checkpoint::{Lease, StoreError, Wish};
@@ -20,7 +20,7 @@ use crate::id::{RunId, ThreadId};
 use crate::interrupt::Answer;
 use crate::message::Message;
 use crate::middleware::Ending;
-use crate::record::{OutcomeRecord, RunKind, RunStart, Thread};
+use crate::record::{OutcomeRecord, RunKind, RunRecord, RunStart, Thread};
 use crate::state::StateStore;
 
 /// How often a thread that another process holds is asked for.
@@ -138,6 +138,7 @@ async fn held(agent: &Arc<AgentShared>, launch: Launch, lease: &Lease, place: &P
     runner.run.shared.close();
     let result = concluded(&mut runner, halted);
     agent.live.rest(runner.run.thread_id());
+    Standing::report(&options, &runner.run);
     place.keep(lease.token, runner.run.shared.thread.clone());
     result
 }
@@ -219,6 +220,7 @@ async fn begin(
         },
         parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
         path: options.path(),
+        principal: Some((*options.principal()).clone()),
         at: jiff::Timestamp::now(),
     };
     let run = context(agent, options, id, record, events, cancel.clone());
@@ -242,7 +244,7 @@ async fn close_left(
     cancel: &CancellationToken,
 ) -> Result<Record> {
     // Nobody waits for its events, but middlewares that observe see how it ended.
-    let (events, _) = EventSink::new(agent.chain.observers(), false);
+    let (events, _) = EventSink::new(agent.chain.observers(), false, None);
     let run = context(agent, options, left, record, events, cancel.clone());
     let mut runner = Runner::new(agent.clone(), run, lease.clone(), None);
     match runner.without_last_word() {
@@ -262,6 +264,7 @@ async fn close_left(
     if let Halt::Over(outcome) = runner.drive().await? {
         runner.finish(&outcome).await?;
     }
+    Standing::report(options, &runner.run);
     Ok(runner.run.shared.thread.clone())
 }
 
@@ -276,9 +279,10 @@ fn resumed(
 ) -> Prepared {
     let (left, answers) = read(&record, |thread| {
         let run = thread.run().filter(|run| run.outcome().is_none());
+        let allowed = Standing::check(options, run.map(RunRecord::start), thread.id());
         (
             run.map(|run| run.id().clone()),
-            run.map(|run| resume.resolve(run.pauses().collect())),
+            run.map(|run| allowed.and_then(|()| resume.resolve(run.pauses().collect()))),
         )
     });
     let id = left.unwrap_or_else(RunId::fresh);
@@ -303,12 +307,13 @@ fn context(
 ) -> RunContext {
     let thread_id = read(&shared_thread, |thread| thread.id().clone());
     let state = StateStore::load(read(&shared_thread, |thread| thread.slots_for(&id).collect::<Vec<_>>()).into_iter());
+    let standing = read(&shared_thread, |thread| Standing::of(agent, options, &id, thread));
     let shared = RunShared {
         id,
-        parent: options.parent.as_ref().map(|parent| parent.shared.id.clone()),
-        path: options.path_with(&agent.name),
-        principal: options.principal(),
-        resources: options.resources(),
+        parent: standing.parent,
+        path: standing.path,
+        principal: standing.principal,
+        resources: standing.resources,
         extensions: options.context(),
         live_run: Default::default(),
         live_thread: Default::default(),
@@ -316,7 +321,7 @@ fn context(
         state,
         events,
         cancel,
-        tree: options.tree(),
+        tree: standing.tree,
         internal: Default::default(),
         thread: shared_thread,
         agent: agent.clone(),

@@ -123,8 +123,16 @@ async fn events_of_a_child_carry_its_path() {
         .build()
         .unwrap();
     let (events, _) = watch(&parent, "go").await;
-    assert!(events.iter().all(|event| *event.path == ["parent".to_owned()]));
     let paths = seen.take();
+    let below: Vec<_> = events
+        .iter()
+        .map(|event| event.path.join(">"))
+        .filter(|path| path != "parent")
+        .collect();
+    assert_eq!(
+        below, paths,
+        "whoever watches the parent reads what the child's own observers see"
+    );
     assert!(
         !paths.is_empty() && paths.iter().all(|path| path == "parent>child"),
         "{paths:?}"

@@ -101,6 +101,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Superseded { .. } => "superseded",
         Entry::State { .. } => "state",
         Entry::InternalCall { .. } => "internal call",
+        Entry::ChildSpent { .. } => "child stopped",
         Entry::FailedAttempts { .. } => "failed attempts",
         Entry::Ending { .. } => "ending",
         Entry::RunEnded { .. } => "run ended",
@@ -171,6 +172,13 @@ fn in_a_line(entry: &Entry) -> String {
         Entry::FailedAttempts { attempts, .. } => attempts.to_string(),
         Entry::Ending { by, ending } => format!("by {by}: {}", ending.reason.message),
         Entry::RunEnded { outcome, .. } => of_outcome(outcome),
+        Entry::ChildSpent { run, agent, totals } => {
+            format!(
+                "{agent} ({run}), {} turn(s), {} tokens",
+                totals.turns,
+                totals.usage.total()
+            )
+        }
         Entry::Forked { from, at } => format!("from {from} at {at}"),
         _ => String::new(),
     }

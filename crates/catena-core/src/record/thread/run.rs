@@ -37,6 +37,8 @@ pub struct RunRecord {
     pub(crate) invalid_in_a_row: u32,
     pub(super) slots: BTreeMap<String, Arc<Value>>,
     totals: Arc<Totals>,
+    /// What children did, each with its own children.
+    children: BTreeMap<RunId, Arc<Totals>>,
     calls: Arc<Vec<Arc<CallRecord>>>,
     batch: BatchEnd,
 }
@@ -140,6 +142,7 @@ impl RunRecord {
             invalid_in_a_row: 0,
             slots: BTreeMap::new(),
             totals: Arc::default(),
+            children: BTreeMap::new(),
             calls: Arc::default(),
             batch: BatchEnd::default(),
         }
@@ -168,6 +171,18 @@ impl RunRecord {
     /// Sums over this run.
     pub fn totals(&self) -> &Arc<Totals> {
         &self.totals
+    }
+
+    /// What its children did, each with its own children, as far as they have reported it.
+    pub fn children(&self) -> &BTreeMap<RunId, Arc<Totals>> {
+        &self.children
+    }
+
+    /// Sums over this run and its children.
+    pub(crate) fn tree_totals(&self) -> Totals {
+        let mut sum = (*self.totals).clone();
+        self.children.values().for_each(|child| sum.add(child));
+        sum
     }
 
     /// The calls that have a result, in the order in which they ended.
@@ -239,6 +254,9 @@ impl RunRecord {
             Entry::InternalCall { by, usage, .. } => Arc::make_mut(&mut self.totals).add_internal(by, *usage),
             Entry::FailedAttempts { attempts, usage } => {
                 Arc::make_mut(&mut self.totals).add_failed(*attempts, *usage);
+            }
+            Entry::ChildSpent { run, totals, .. } => {
+                self.children.insert(run.clone(), totals.clone());
             }
             Entry::Ending { by, ending } => self.ending = Some((by.clone(), ending.clone())),
             Entry::RunEnded { run, outcome } if *run == self.start.run => self.ended = Some(outcome.clone()),
