@@ -83,16 +83,22 @@ impl Runner {
     }
 }
 
+/// What is wrong with a tool, if anything is.
+type Check = std::result::Result<(), String>;
+
+/// A tool that was checked last under its name.
+type Checked = (Arc<dyn Tool>, Check);
+
 /// What is known in a run about the tools that middlewares offer: they offer them anew for every turn.
 #[derive(Default)]
 struct Offered {
-    checked: Mutex<HashMap<String, (Arc<dyn Tool>, std::result::Result<(), String>)>>,
+    checked: Mutex<HashMap<String, Checked>>,
     told: Mutex<HashSet<String>>,
 }
 
 impl Offered {
     /// Whether the tool's name and schema can be sent to a provider. A schema is compiled once.
-    fn check(&self, tool: &Arc<dyn Tool>) -> std::result::Result<(), String> {
+    fn check(&self, tool: &Arc<dyn Tool>) -> Check {
         let spec = tool.spec();
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, fits)) = checked.get(&spec.name) {
