@@ -40,7 +40,7 @@ fn too_long() -> Reply {
     Reply::error(400, "prompt is too long: 250000 tokens > 200000 maximum")
 }
 
-/// CORE-WRAP-01: a wrap that the provider tells that the request is too long folds it and asks again; the fold is journalled before the
+/// CORE-WRAP-11: a wrap that the provider tells that the request is too long folds it and asks again; the fold is journalled before the
 /// answer, the next turn starts from the summary, and the record keeps what was said.
 #[tokio::test]
 async fn a_wrap_folds_what_is_too_long() {
@@ -84,7 +84,7 @@ async fn a_wrap_folds_what_is_too_long() {
     assert!(matches!(&*entries[fold.unwrap() + 1], Entry::Model(_)));
 }
 
-/// CORE-WRAP-02: a fold stays even if the call fails in the end, and is done again in a correction.
+/// CORE-WRAP-12: a fold stays even if the call fails in the end, and is done again in a correction.
 #[tokio::test]
 async fn a_fold_outlives_the_call_that_needed_it() {
     let model = scripted([say("one"), too_long(), Reply::error(401, "no"), say("two")]);
@@ -111,7 +111,7 @@ async fn a_fold_outlives_the_call_that_needed_it() {
     assert_eq!(lines(&model.last_messages())[..2], ["user: a summary", "user: b"]);
 }
 
-/// CORE-WRAP-03: only a message of the thread can be folded up to.
+/// CORE-WRAP-13: only a message of the thread can be folded up to.
 #[tokio::test]
 async fn a_wrap_cannot_fold_up_to_what_is_not_there() {
     let fold = wrap_model_fn("fold", |mut request, next| {
@@ -125,7 +125,7 @@ async fn a_wrap_cannot_fold_up_to_what_is_not_there() {
     assert!(error.to_string().contains("there is no message `none`"), "{error}");
 }
 
-/// CORE-WRAP-04: a wrap of a tool call sees the tool and what a person answered.
+/// CORE-WRAP-14: a wrap of a tool call sees the tool and what a person answered.
 #[tokio::test]
 async fn a_wrap_sees_the_tool_and_the_answer() {
     let log = Log::default();
@@ -160,7 +160,7 @@ async fn a_wrap_sees_the_tool_and_the_answer() {
     );
 }
 
-/// CORE-WRAP-05: the line of a wrap says what it changed on the way in, each wrap its own.
+/// CORE-WRAP-15: the line of a wrap says what it changed on the way in, each wrap its own.
 #[tokio::test]
 async fn a_wrap_is_seen_in_what_it_changes() {
     let other = scripted([call("echo", text("x")), say("done")]);
@@ -197,7 +197,7 @@ async fn a_wrap_is_seen_in_what_it_changes() {
     assert_eq!(shown("shout", Hook::WrapToolCall), "continue input");
 }
 
-/// CORE-WRAP-06: an answer that a cache gives twice is two messages with ids of their own.
+/// CORE-WRAP-16: an answer that a cache gives twice is two messages with ids of their own.
 #[tokio::test]
 async fn an_answer_from_a_cache_is_a_message_of_its_own() {
     let cached = ModelResponse::text("as always");
@@ -279,7 +279,7 @@ impl Middleware for Offers {
     }
 }
 
-/// CORE-TOOL-01: a tool of a middleware that no provider would take is left out, and so is one whose name is taken; each is said once.
+/// CORE-TOOL-11: a tool of a middleware that no provider would take is left out, and so is one whose name is taken; each is said once.
 #[tokio::test]
 async fn a_tool_that_cannot_be_offered_is_left_out_and_said_once() {
     let broken = catena::tool::json_tool(ToolSpec::new("broken", "", json!({"type": "no type"})), |_, _| async {
@@ -355,7 +355,7 @@ async fn ending_the_run_is_heard_before_asking_again() {
     assert_paired(&view(&agent, "t").await);
 }
 
-/// CORE-GATE-01: a gate reads the conversation from the run; the turn no longer holds it.
+/// CORE-GATE-11: a gate reads the conversation from the run; the turn no longer holds it.
 #[tokio::test]
 async fn a_gate_reads_the_conversation_from_the_run() {
     let log = Log::default();
