@@ -17,7 +17,7 @@ use std::time::Duration;
 use catena_core::event::{EventKind, RunEvent};
 use catena_core::id::CallId;
 use catena_core::message::{Message, ToolCall};
-use catena_core::model::Usage;
+use catena_core::model::{StopReason, Usage};
 use catena_core::record::CallStatus;
 
 pub(crate) use clean::clean;
@@ -219,6 +219,9 @@ impl Renderer {
                 }
                 out.extend(self.break_line());
                 self.spoken = false;
+                if answer.stop == StopReason::Length {
+                    self.note(out, "(cut off: the model reached its output limit; see `max_tokens`)");
+                }
                 let several = answer.calls().count() > 1;
                 for (index, call) in answer.calls().enumerate() {
                     let label = if several {

@@ -234,9 +234,15 @@ async fn delete(app: &App, store: Arc<dyn Checkpointer>, names: Vec<String>, yes
     for name in &names {
         ids.push(threads::find(store.as_ref(), name).await?);
     }
-    let ask = !yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if ask && !confirmed(app, &ids) {
-        return Err(CliError::Usage("nothing was deleted".into()));
+    if !yes {
+        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+            return Err(CliError::Usage(
+                "nobody is here to confirm; add `--yes` to delete".into(),
+            ));
+        }
+        if !confirmed(app, &ids) {
+            return Err(CliError::Usage("nothing was deleted".into()));
+        }
     }
     let agent = librarian(store)?;
     for id in ids {

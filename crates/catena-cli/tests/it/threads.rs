@@ -89,7 +89,8 @@ fn a_part_of_an_id_names_a_thread() {
 fn deleted_is_deleted_and_what_is_not_there_is_said() {
     let home = Home::new();
     talked(&home);
-    home.run(&["threads", "delete", "t"]).exits(0);
+    home.run(&["threads", "delete", "t"]).exits(2);
+    home.run(&["threads", "delete", "t", "--yes"]).exits(0);
     home.run(&["threads", "show", "t"]).exits(2).says("no thread `t`");
     home.run(&["threads", "delete", "t", "--yes"]).exits(2);
     home.run(&["threads", "list"]).exits(0).says("no threads yet");

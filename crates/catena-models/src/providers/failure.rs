@@ -29,9 +29,13 @@ pub(super) fn reported(text: &str, key: &Secret) -> ModelError {
     tidy(ModelError::new(kind, text), key)
 }
 
+/// No provider's key is shorter.
+const SHORTEST_KEY: usize = 8;
+
 /// Without the key, and not longer than anyone reads. In this order: a key that is cut in two would not be found.
 fn tidy(mut error: ModelError, key: &Secret) -> ModelError {
-    if !key.is_empty() {
+    // A "key" of a few letters is a slip, and taking it out would only garble the words.
+    if key.expose().len() >= SHORTEST_KEY {
         error.message = error.message.replace(key.expose(), "[key]");
     }
     error.message = shorten(&error.message);

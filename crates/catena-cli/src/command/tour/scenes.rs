@@ -90,7 +90,10 @@ async fn tool(stage: &Stage) -> Result<()> {
             thread("tool").as_str(),
         )
         .await?;
-    yours(&stage.output, "tools = [\"…\"] in catena.toml, or a function in Rust");
+    yours(
+        &stage.output,
+        "a function in Rust (`tool_fn`); built-in tools come with the next version",
+    );
     Ok(())
 }
 
@@ -199,7 +202,7 @@ async fn guard(stage: &Stage) -> Result<()> {
         .await?;
     yours(
         &stage.output,
-        "a gate is ten lines of Rust; the built-in ones are switched on in catena.toml",
+        "a gate is ten lines of Rust; built-in ones come with the next version",
     );
     Ok(())
 }
