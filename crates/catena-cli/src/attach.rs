@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use catena_core::message::{Data, File, Image, Message, Part};
 use catena_core::model::Model;
+use tokio::io::AsyncReadExt;
 
 use crate::error::{CliError, Result};
 use crate::stdin;
@@ -56,7 +57,11 @@ pub(crate) async fn attach(path: &Path) -> Result<Part> {
     if metadata.len() > BINARY_LIMIT {
         return too_large(BINARY_LIMIT);
     }
-    let bytes = tokio::fs::read(path).await.map_err(CliError::file("read", path))?;
+    // What a file says of its size is not always true.
+    let bytes = at_most(path, BINARY_LIMIT).await?;
+    if bytes.len() as u64 > BINARY_LIMIT {
+        return too_large(BINARY_LIMIT);
+    }
     let name = path
         .file_name()
         .map_or_else(|| "file".into(), |name| name.to_string_lossy().into_owned());
@@ -128,6 +133,17 @@ fn text_file(name: String, text: String) -> File {
 fn is_image(bytes: &[u8], start: &[u8], kind: &str) -> bool {
     // Other files than images begin with RIFF as well.
     bytes.starts_with(start) && (kind != "image/webp" || bytes.get(8..12) == Some(b"WEBP"))
+}
+
+/// The file's bytes, and not more than one beyond the limit.
+pub(crate) async fn at_most(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = tokio::fs::File::open(path)
+        .await
+        .map_err(CliError::file("read", path))?;
+    let read = file.take(limit + 1).read_to_end(&mut bytes).await;
+    read.map_err(CliError::file("read", path))?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

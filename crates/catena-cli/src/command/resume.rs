@@ -10,6 +10,7 @@ use super::run;
 use crate::answers::{self, Answers};
 use crate::app::App;
 use crate::args;
+use crate::attach;
 use crate::drive::{self, Watch};
 use crate::error::{CliError, Exit, Result};
 use crate::session::Session;
@@ -62,11 +63,19 @@ fn must_be_resumable(id: &ThreadId, thread: &Thread) -> Result<()> {
     }
 }
 
+/// Answers are short; this leaves room for edits of whole files.
+const DECISIONS_LIMIT: u64 = 16 << 20;
+
 async fn decisions(file: &Path) -> Result<String> {
     match file == Path::new("-") {
         true => stdin::read().await,
-        false => tokio::fs::read_to_string(file)
-            .await
-            .map_err(CliError::file("read", file)),
+        false => {
+            let bytes = attach::at_most(file, DECISIONS_LIMIT).await?;
+            if bytes.len() as u64 > DECISIONS_LIMIT {
+                let text = format!("`{}` is larger than {DECISIONS_LIMIT} bytes", file.display());
+                return Err(CliError::Usage(text));
+            }
+            String::from_utf8(bytes).map_err(|_| CliError::Usage(format!("`{}` is not UTF-8 text", file.display())))
+        }
     }
 }

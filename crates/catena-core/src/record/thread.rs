@@ -254,22 +254,18 @@ impl Thread {
     /// Puts a new result behind its call and the results of the calls before it. The call is near the end of the view, so this is quick
     /// however long the thread is.
     fn show_result(&mut self, call: &CallId, result: &Arc<Message>) {
-        let Some(owner) = self.owners.get(call).and_then(|&index| self.messages.get(index)) else {
+        let Some(&index) = self.owners.get(call) else { return };
+        let Some(owner) = self.messages.get(index) else { return };
+        // One look at each call before it, however many there are: a message may hold thousands.
+        let before = owner.calls().map(|c| &c.id).take_while(|id| *id != call);
+        let shown = before.filter(|id| self.owners.get(*id) == Some(&index) && self.results.contains_key(*id));
+        let shown = shown.count();
+        let Some(place) = self.view.iter().rposition(|m| m.id() == owner.id()) else {
             return;
         };
-        let owner_id = owner.id();
-        let before: Vec<&CallId> = owner.calls().map(|c| &c.id).take_while(|id| *id != call).collect();
-        let Some(place) = self.view.iter().rposition(|m| m.id() == owner_id) else {
-            return;
-        };
-        let mut end = place + 1;
-        while let Some(Message::Tool(other)) = self.view.get(end).map(|m| &**m) {
-            if !before.contains(&&other.call) {
-                break;
-            }
-            end += 1;
-        }
-        Arc::make_mut(&mut self.view).insert(end, result.clone());
+        let view = Arc::make_mut(&mut self.view);
+        let end = (place + 1 + shown).min(view.len());
+        view.insert(end, result.clone());
     }
 
     fn show_as_it_ran(&mut self, call: &CallId) {
