@@ -34,6 +34,19 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// What is left when `part` is taken out; nothing goes below 0.
+    #[must_use]
+    pub fn without(self, part: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(part.input),
+            output: self.output.saturating_sub(part.output),
+            cached: self.cached.saturating_sub(part.cached),
+            cache_write: self.cache_write.saturating_sub(part.cache_write),
+            reasoning: self.reasoning.saturating_sub(part.reasoning),
+            micro_usd: self.micro_usd.saturating_sub(part.micro_usd),
+        }
+    }
+
     /// Whether nothing was reported.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

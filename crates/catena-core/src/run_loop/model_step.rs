@@ -122,14 +122,7 @@ impl Runner {
             0 => turn.request.tool_specs().map(|spec| spec.name.clone()).collect(),
             _ => call.offer(&response.message.id),
         };
-        let mut wasted = call.usage();
-        let used = response.message.usage;
-        wasted.input = wasted.input.saturating_sub(used.input);
-        wasted.output = wasted.output.saturating_sub(used.output);
-        wasted.cached = wasted.cached.saturating_sub(used.cached);
-        wasted.cache_write = wasted.cache_write.saturating_sub(used.cache_write);
-        wasted.reasoning = wasted.reasoning.saturating_sub(used.reasoning);
-        wasted.micro_usd = wasted.micro_usd.saturating_sub(used.micro_usd);
+        let wasted = call.usage().without(response.message.usage);
         let message = Arc::new(Message::Assistant(response.message.into_inner()));
         ModelStep {
             message,

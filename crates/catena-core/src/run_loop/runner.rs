@@ -212,13 +212,7 @@ impl Runner {
     }
 
     /// Journals the decision to end the run, after `entries` and the answers to all open calls.
-    pub(super) async fn end(&mut self, by: &str, ending: Ending, entries: Vec<Entry>) -> Result<()> {
-        let entries = self.ending(by, ending, entries);
-        self.commit(entries).await
-    }
-
-    /// What [`end`](Self::end) journals.
-    pub(super) fn ending(&self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Vec<Entry> {
+    pub(super) async fn end(&mut self, by: &str, ending: Ending, mut entries: Vec<Entry>) -> Result<()> {
         entries.extend(self.not_begun(&entries));
         let mut closed = self.closing(&entries, &ending.reason.message);
         entries.append(&mut closed);
@@ -231,7 +225,7 @@ impl Runner {
             ending,
         });
         entries.extend(say.map(|message| Entry::Message { message }));
-        entries
+        self.commit(entries).await
     }
 
     /// The start of a run that ends before its input was admitted.
