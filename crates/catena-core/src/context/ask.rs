@@ -79,6 +79,10 @@ impl ModelHandle {
         let mut fold = Fold::default();
         while let Some(delta) = stream.next().await {
             fold.push(delta?);
+            if fold.is_full() {
+                // As for the answer itself: what may come after it is not wanted, and `finish` says why.
+                break;
+            }
         }
         fold.finish(MessageId::fresh(), self.model.name())
     }
