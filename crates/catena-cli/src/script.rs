@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{CliError, Result};
-pub(crate) use playback::Playback;
+pub(crate) use playback::{Playback, replies_so_far};
 
 /// What a script holds.
 #[derive(Clone, Debug, Default, Deserialize)]

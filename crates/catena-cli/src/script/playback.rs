@@ -39,11 +39,7 @@ impl Model for Playback {
     }
 
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let number = request
-            .messages
-            .iter()
-            .filter(|message| message.role() == Role::Assistant)
-            .count();
+        let number = replies_so_far(request);
         let line = self.lines.get(number).ok_or_else(|| {
             let text = format!("the script of `{}` has no reply left", self.name());
             ModelError::new(ModelErrorKind::InvalidRequest, text)
@@ -54,6 +50,15 @@ impl Model for Playback {
         }
         model.stream(request).await
     }
+}
+
+/// How many replies the conversation has: a script follows it from there, whichever process plays it.
+pub(crate) fn replies_so_far(request: &ModelRequest) -> usize {
+    let replies = request
+        .messages
+        .iter()
+        .filter(|message| message.role() == Role::Assistant);
+    replies.count()
 }
 
 impl Line {

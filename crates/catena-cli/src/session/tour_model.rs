@@ -1,9 +1,10 @@
 //! The model of a machine that has none: scripted, and saying so.
 
 use async_trait::async_trait;
-use catena_core::message::Role;
 use catena_core::model::{Model, ModelError, ModelProfile, ModelRequest, ModelStream};
 use catena_models::scripted::{ScriptedModel, say};
+
+use crate::script::replies_so_far;
 
 /// What a person is told before anything else.
 pub(crate) const ANNOUNCEMENT: &str =
@@ -51,11 +52,7 @@ impl Model for TourModel {
     }
 
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let number = request
-            .messages
-            .iter()
-            .filter(|message| message.role() == Role::Assistant)
-            .count();
+        let number = replies_so_far(request);
         let words = WORDS[number.min(WORDS.len() - 1)];
         ScriptedModel::new(self.name(), [say(words)])
             .forgetful()
